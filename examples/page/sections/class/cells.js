@@ -18,22 +18,21 @@ export function written(name) {
 }
 
 /** Sets view.matrices, of all names in the formulas of the lines: Map(name -> {name, shape, values, kind, rows, columns, corner:
- * names, text(value)}). */
+ * names, text(value)}). Those that the engine has come first, as the others are computed from them. */
 export function findMatrices(view) {
   const { shown, steps } = view;
   const all = new Set(steps.flatMap((line) => [line.formula, ...line.back].flat()).filter((part) => !part.startsWith("'")));
   const shapeOf = ({ base, step }) => (step === "sums" ? [shown.tokens.length, 1] : shown.find(step === "shares" ? "logits.used" : base).shape);
-  const set = (name, shape, values) => {
-    const { base, gradient, step } = readName(name), kind = gradient || step === "sums" ? "gradient" : KINDS[name] ?? KINDS[base] ?? "value";
-    view.matrices.set(name, { name, shape, values, kind, ...shown.names(name, shape), text: base === "targets" ? (id) => run.language.words[id] : undefined });
-  };
   view.matrices = new Map();
-  const missing = [...all].filter((name) => {
-    const found = shown.find(name);
-    found !== null && set(name, found.shape, found.values);
-    return found === null;
-  });
-  missing.forEach((name) => set(name, shapeOf(readName(name)), derived(view, name, shapeOf(readName(name)))));
+  for (const [name, found] of [...all].map((name) => [name, shown.find(name)]).sort((a, b) => Number(a[1] === null) - Number(b[1] === null))) {
+    const read = readName(name), kind = read.gradient || read.step === "sums" ? "gradient" : KINDS[name] ?? KINDS[read.base] ?? "value";
+    const { shape, values } = found ?? { shape: shapeOf(read), values: [] };
+    view.matrices.set(name, { name, shape, values, kind, ...shown.names(name, shape), text: read.base === "targets" ? (id) => run.language.words[id] : undefined });
+    if (found === null) {
+      const count = shape.reduce((a, b) => a * b, 1);
+      view.matrices.get(name).values = Float64Array.from({ length: count }, (_, i) => derived(view, name, i));
+    }
+  }
 }
 
 /** The elements as they are written with these decimals. */

@@ -10,7 +10,7 @@ const MOST_TERMS = 16; // longer sums are shortened
 const range = (count) => Array.from({ length: count }, (_, i) => i);
 const blockedBy = (fill) => ({ t, r, c }) => (t[1](r, c).value !== 0 ? [constant(fill), "blocked", [t[0](r, c), t[1](r, c)]]
   : [t[0](r, c), "open", [t[1](r, c)]]);
-const added = ({ t, r, c, others }) => [sum([...t.map((term) => term(r, c)), ...others(r, c)]), "sum"];
+const added = ({ t, r, c, others }) => [sum([...t.map((term) => term(r, c)), ...others()]), "sum"];
 const dot = ({ t, r, c, wide }) => range(wide).map((k) => product(t[0](r, k), t[1](k, c)));
 
 // What a formula computes in row r and column c: [formula, key of the sentence about it, cells that it does not show]. T: a matrix;
@@ -53,46 +53,48 @@ function makerOf({ steps, shown: { head } }, name) {
   return formula === undefined ? null : { formula, nth: resultsOf(formula).findIndex(same) };
 }
 
-/** [formula, key, cells, terms] of a number by the rule of its matrix's formula, or null. */
-function computed(view, name, index, width) {
+/** {formula, key, hidden: cells that the formula does not show, terms} of a number by the rule of its matrix's formula, or null. */
+function computed(view, name, index) {
   const made = makerOf(view, name);
   if (made === null) {
     return null;
   }
-  const { formula, nth } = made, results = resultsOf(formula).length, all = termsOf(formula), terms = all.slice(results);
-  const sign = (results === all.length ? [all.at(-1).after] : terms.flatMap(({ before, after }) => [before, "T", after])).filter((x) => x !== "")
+  const { matrices, shown: { width: d, others, sentence: { ids } } } = view;
+  const all = termsOf(made.formula), terms = all.slice(resultsOf(made.formula).length);
+  const sign = (terms.length === 0 ? [all.at(-1).after] : terms.flatMap(({ before, after }) => [before, "T", after])).filter((x) => x !== "")
     .join(" ").replace(/\d+ …/, "…").replace(/cat\( .*\)/, "cat( T T )");
-  const cellOf = ({ name: of, transposed }) => {
-    const { shape, values } = view.matrices.get(of), across = sizes(shape)[1];
+  const t = terms.map(({ name: of, transposed }) => {
+    const { shape, values } = matrices.get(of), wide = sizes(shape)[1];
     return (r, c) => {
-      const at = transposed ? c * across + r : r * across + c;
+      const at = transposed ? c * wide + r : r * wide + c;
       return { kind: "cell", name: of, index: at, value: Number(values[at]) };
     };
-  };
-  const [high, wide] = terms.length === 0 ? [1, 1] : sizes(view.matrices.get(terms[0].name).shape);
-  const flat = terms[0]?.transposed;
-  const [rule] = [RULES[sign]];
-  return [...rule({ t: terms.map(cellOf), r: Math.floor(index / width), c: index % width, nth, across: width, high: flat ? wide : high,
-    wide: flat ? high : wide, d: view.shown.width, ids: view.shown.sentence.ids,
-    others: (r, c) => (sign.endsWith("…") ? [constant(view.shown.others()[r * width + c])] : []) }).concat([[]]).slice(0, 3), terms];
+  });
+  const drawn = terms.length === 0 ? [] : sizes(matrices.get(terms[0].name).shape), [high, wide] = terms[0]?.transposed ? drawn.reverse() : drawn;
+  const across = sizes(matrices.get(name).shape)[1], r = Math.floor(index / across), c = index % across;
+  const [formula, key, hidden = []] = RULES[sign]({ t, r, c, nth: made.nth, across, high, wide, d, ids,
+    others: () => (sign.endsWith("…") ? [constant(others()[index])] : []) });
+  return { formula, key, hidden, terms };
 }
 
 /** The value of a number that the formulas give, for a matrix that the engine does not have. */
-export const derived = (view, name, shape) => Float64Array.from(range(shape.reduce((a, b) => a * b, 1)),
-  (_, index) => evaluate(computed(view, name, index, sizes(shape)[1])[0]));
+export const derived = (view, name, index) => evaluate(computed(view, name, index).formula);
 
 /**
  * Explains a number: {key, args: the sentence that says what its formula does; parts: texts and {name, index, value, text}, the
  * formula in reading order; comesOut: whether the texts of the whole formula give the text of the value; sources: [{name, index}],
- * all cells it was made of}. Null for an input or a weight. most: sums of more terms are shortened.
+ * all cells it was made of}. Null for an input or a weight.
  */
-export function explain(view, name, index, { most = MOST_TERMS } = {}) {
-  const { shape, values } = view.matrices.get(name), found = computed(view, name, index, sizes(shape)[1]);
+export function explain(view, name, index) {
+  const found = computed(view, name, index);
   if (found === null) {
     return null;
   }
-  const [formula, key, others, terms] = found, { formula: short, comesOut } = shown(formula, Number(values[index]));
-  const ids = view.shown.sentence.ids, row = Math.floor(index / sizes(shape)[1]);
-  return { key: `explain.${key}`, args: key.startsWith("lookup") ? [readName(name).gradient ? row : ids[row]] : terms.map(({ name: of, transposed }) => (transposed ? `${of}ᵀ` : of)),
-    parts: write(short, most), comesOut, sources: [...cellsIn(formula), ...others] };
+  const { shape, values } = view.matrices.get(name), { ids } = view.shown.sentence, row = Math.floor(index / sizes(shape)[1]);
+  const { formula, comesOut } = shown(found.formula, Number(values[index]));
+  return {
+    key: `explain.${found.key}`, parts: write(formula, MOST_TERMS), comesOut, sources: [...cellsIn(found.formula), ...found.hidden],
+    args: found.key.startsWith("lookup") ? [readName(name).gradient ? row : ids[row]]
+      : found.terms.map(({ name: of, transposed }) => (transposed ? `${of}ᵀ` : of)),
+  };
 }
