@@ -10,45 +10,27 @@ enum { ORIGIN = sizeof(heed_text), MOST_ARGS = UINT16_MAX - ORIGIN };
 
 /* ---- recording ---- */
 
-static bool needs_node(const heed_call *call, const heed_tensor *y)
+/* True if y needs a node. Sets *read to the values that its derivative will read. */
+static inline bool needs_node(const heed_call *call, const heed_tensor *y, unsigned *read)
 {
+    bool needed = false;
+    *read = 0;
     if (heed_self.grad_disabled || call->op->backward == NULL || !heed_is_float(y->dtype)) {
         return false;
     }
     for (int i = 0; i < call->count; i++) {
         if (call->inputs[i]->requires_grad) {
-            return true;
+            needed = true;
+            *read |= i < HEED_SAVES ? call->op->saves[i] : 0;
         }
     }
-    return false;
+    *read &= heed_values_of(call->count);
+    return needed;
 }
 
-/* Sets the inputs of y, a new node: takes a reference to each, and a use of each value that y's
- * derivative will read; sums their versions to detect in-place changes. */
-static void hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
-{
-    unsigned read = 0; /* bit i: the value of input i; HEED_SAVES_OUTPUT: the value of y */
-    for (int i = 0; i < y->input_count && i < HEED_SAVES; i++) {
-        read |= inputs[i]->requires_grad ? y->op->saves[i] : 0;
-    }
-    y->saved = (uint8_t)read;
-    for (int i = 0; i < y->input_count; i++) {
-        heed_tensor *input = inputs[i];
-        y->inputs[i] = input;
-        input->references++;
-        if (i < HEED_SAVED_INPUTS && read >> i & 1) {
-            input->uses++;
-            y->saved_version += input->storage->version;
-        }
-    }
-    if (read & HEED_SAVES_OUTPUT) {
-        y->uses++;
-        y->saved_version += y->storage->version;
-    }
-}
-
-/* Copies the arguments and adds the edges. */
-static void record(const heed_call *call, heed_tensor *y)
+/* Copies the arguments and adds the edges: takes a reference to each input, and a use of each value
+ * that the derivative will read; sums their versions to detect in-place changes. */
+static void record(const heed_call *call, heed_tensor *y, unsigned read)
 {
     const size_t origin = heed_self.hooks != NULL ? ORIGIN : 0, size = call->args_size + origin;
     void *args = size > sizeof y->small_args ? heed_alloc_sized(size) : y->small_args;
@@ -68,7 +50,16 @@ static void record(const heed_call *call, heed_tensor *y)
     y->op = call->op;
     y->requires_grad = true;
     y->input_count = (uint16_t)call->count;
-    hold_inputs(y, call->inputs);
+    y->saved = (uint8_t)read;
+    for (int i = 0; i < call->count; i++) {
+        y->inputs[i] = call->inputs[i];
+        y->inputs[i]->references++;
+    }
+    for (unsigned left = read; left != 0; left &= left - 1) {
+        heed_tensor *value = heed_saved_value(y, left);
+        value->uses++;
+        y->saved_version += value->storage->version;
+    }
 }
 
 heed_text heed_origin_path(const heed_tensor *node)
@@ -237,8 +228,9 @@ static inline heed_tensor *compute(const heed_call *call)
         run_forward(call, y);
         heed_frame_end(frame);
     }
-    if (needs_node(call, y)) {
-        record(call, y);
+    unsigned read;
+    if (needs_node(call, y, &read)) {
+        record(call, y, read);
     }
     return y;
 }

@@ -38,6 +38,20 @@ void heed_parse_signature(heed_op *op);
 void heed_match(const heed_call *call, heed_result *result);
 void heed_describe(const heed_call *call, heed_result *result);
 
+/* heed_values_of: the bits of heed_op.saves that stand for a result and `count` inputs.
+ * heed_saved_value: the value that the lowest of the bits `saved`, not 0, stands for. */
+static inline unsigned heed_values_of(int count)
+{
+    return HEED_SAVES_OUTPUT |
+           ((1u << (count < HEED_SAVED_INPUTS ? count : HEED_SAVED_INPUTS)) - 1);
+}
+
+static inline heed_tensor *heed_saved_value(const heed_tensor *node, unsigned saved)
+{
+    const int i = __builtin_ctz(saved);
+    return i < HEED_SAVED_INPUTS ? node->inputs[i] : (heed_tensor *)node;
+}
+
 /* heed_place_text: " in Net.W_q" of a module's path, for errors after an operation's name; "" of
  * "".
  */

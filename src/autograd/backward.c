@@ -376,20 +376,18 @@ static void check_not_used_up(const heed_pass *pass)
  * not wanted needs them. */
 static void check_saved_values(const char *function, const heed_tensor *node)
 {
-    const unsigned saved = node->saved;
-    uint32_t version = saved & HEED_SAVES_OUTPUT ? node->storage->version : 0;
-    for (int i = 0; i < node->input_count && i < HEED_SAVED_INPUTS; i++) {
-        const heed_tensor *input = node->inputs[i];
-        /* What the gradient of this input reads must have been saved. */
-        const unsigned reads = i < HEED_SAVES && input->requires_grad ? node->op->saves[i] : 0;
-        if ((reads & ~saved) != 0) {
+    uint32_t version = 0;
+    for (unsigned left = node->saved; left != 0; left &= left - 1) {
+        version += heed_saved_value(node, left)->storage->version;
+    }
+    /* What the gradient of an input reads must have been saved. */
+    const unsigned missing = heed_values_of(node->input_count) & ~(unsigned)node->saved;
+    for (int i = 0; i < node->input_count && i < HEED_SAVES; i++) {
+        if ((node->op->saves[i] & missing) != 0 && node->inputs[i]->requires_grad) {
             heed_raise(HEED_ERR_GRAPH,
                        "%s: input %d %s of %s started to require a gradient after it was used; "
                        "call heed_set_requires_grad first",
-                       function, i, HEED_TEXT(input), node->op->name);
-        }
-        if (saved >> i & 1) {
-            version += input->storage->version;
+                       function, i, HEED_TEXT(node->inputs[i]), node->op->name);
         }
     }
     if (version != node->saved_version) {
@@ -403,16 +401,11 @@ static void check_saved_values(const char *function, const heed_tensor *node)
 /* The node cannot be differentiated again. */
 static void release_saved_values(heed_tensor *node)
 {
-    const unsigned saved = node->saved;
+    unsigned left = node->saved;
     node->used_up = true;
     node->saved = 0;
-    for (int i = 0; i < node->input_count && i < HEED_SAVED_INPUTS; i++) {
-        if (saved >> i & 1) {
-            heed_drop_use(node->inputs[i]);
-        }
-    }
-    if (saved & HEED_SAVES_OUTPUT) {
-        heed_drop_use(node);
+    for (; left != 0; left &= left - 1) {
+        heed_drop_use(heed_saved_value(node, left));
     }
 }
 
@@ -458,7 +451,7 @@ static void add_to_grad(heed_tensor *t, const heed_tensor *g)
 }
 
 /* *sum += g. The first gradient is taken from its scope, not added. */
-static void add_to_sum(heed_tensor **sum, heed_tensor *g, bool create_graph)
+static inline void add_to_sum(heed_tensor **sum, heed_tensor *g, bool create_graph)
 {
     if (*sum == NULL) {
         heed_take_from_scope(g);
@@ -477,10 +470,9 @@ static void add_to_sum(heed_tensor **sum, heed_tensor *g, bool create_graph)
  * it. */
 static void accumulate(const heed_pass *pass, heed_tensor *t, heed_tensor *g)
 {
-    if (is_node(t)) {
-        add_to_sum(&t->gradient_in_flight, g, pass->create_graph);
-    } else if (pass->xs != NULL) { /* heed_grad wants no other leaves than xs */
-        add_to_sum(&pass->grads[find_x(pass, t)], g, pass->create_graph);
+    if (is_node(t) || pass->xs != NULL) { /* heed_grad wants no other leaves than xs */
+        add_to_sum(is_node(t) ? &t->gradient_in_flight : &pass->grads[find_x(pass, t)], g,
+                   pass->create_graph);
     } else if (t->grad == NULL && g->scope_depth == heed_self.depth && is_unshared_contiguous(g)) {
         heed_take_from_scope(g);
         t->grad = g;

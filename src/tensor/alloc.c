@@ -28,7 +28,7 @@ static size_t size_of_class(int class)
     if (class < HEED_SMALL_CLASSES) {
         return 32 * (size_t)(class > 0 ? class : 1);
     }
-    int octave = 8 + (class - HEED_SMALL_CLASSES) / 4, quarter = (class - HEED_SMALL_CLASSES) % 4;
+    int octave = 9 + (class - HEED_SMALL_CLASSES) / 4, quarter = (class - HEED_SMALL_CLASSES) % 4;
     return (size_t)(quarter + 5) << (octave - 2);
 }
 

@@ -8,24 +8,28 @@
 
 /* ---- matrices ---- */
 
-/* Views the last two dims of t: its only matrix, or the first matrix of a batch. */
-static inline void view_matrix(const heed_tensor *t, heed_matrix_view *m)
+/* A matrix in memory: strides and sizes in elements. */
+typedef struct matrix_view {
+    void *data;
+    int64_t row, col, rows, columns;
+} matrix_view;
+
+/* Views the last two dims of t, or their transpose: its only matrix, or the first of a batch. */
+static inline void view_matrix(const heed_tensor *t, bool transposed, matrix_view *m)
 {
-    const int row = t->ndim - 2, column = t->ndim - 1;
-    m->at.data = t->data;
-    m->at.row = t->strides[row];
-    m->at.col = t->strides[column];
+    const int row = t->ndim - 2 + transposed, column = t->ndim - 1 - transposed;
+    m->data = t->data;
+    m->row = t->strides[row];
+    m->col = t->strides[column];
     m->rows = t->shape[row];
     m->columns = t->shape[column];
 }
 
-/* Strides of size-1 dims are ignored. */
-bool heed_view_rows(const heed_tensor *t, heed_matrix_view *rows)
+/* Views all rows of t (..., columns) as one matrix, or its transpose. False, with *m unset, if the
+ * rows are not evenly spaced; those of a contiguous tensor always are. Strides of size-1 dims are
+ * ignored. */
+static bool view_even_rows(const heed_tensor *t, bool transposed, matrix_view *m)
 {
-    if (t->ndim == 2) {
-        view_matrix(t, rows);
-        return true;
-    }
     const int last = t->ndim - 1;
     int64_t count = 1, step = 0; /* over the dims visited so far, innermost first */
     bool even = true;
@@ -36,10 +40,24 @@ bool heed_view_rows(const heed_tensor *t, heed_matrix_view *rows)
             count *= t->shape[i];
         }
     }
+    const int64_t columns = t->shape[last], col = t->strides[last];
     if (even) {
-        *rows = (heed_matrix_view){{t->data, step, t->strides[last]}, count, t->shape[last]};
+        *m = transposed ? (matrix_view){t->data, col, step, columns, count}
+                        : (matrix_view){t->data, step, col, count, columns};
     }
     return even;
+}
+
+/* The same, but copies rows that are unevenly spaced. */
+static inline void view_rows(const heed_tensor *t, bool transposed, matrix_view *m)
+{
+    if (t->ndim == 2) {
+        view_matrix(t, transposed, m);
+    } else if (!view_even_rows(t, transposed, m)) {
+        heed_tensor *copy = heed_tensor_like(t);
+        heed_copy_elements(t, copy);
+        view_even_rows(copy, transposed, m);
+    }
 }
 
 bool heed_is_one_matrix(const heed_tensor *t)
@@ -65,8 +83,8 @@ typedef struct batch {
 
 /* Sets up a single product; a dim of size 1 gets stride 1. Fields are set one by one: building the
  * struct and copying it stalls on store forwarding, which is measurable for an 8 x 8 product. */
-static void begin(batch *w, heed_dtype dtype, const heed_matrix_view *a, const heed_matrix_view *b,
-                  const heed_tensor *bias, const heed_matrix_view *c)
+static inline void begin(batch *w, heed_dtype dtype, const matrix_view *a, const matrix_view *b,
+                         const heed_tensor *bias, const matrix_view *c)
 {
     heed_gemm *first = &w->first;
     w->kernels = heed_kernels_for(dtype);
@@ -76,14 +94,14 @@ static void begin(batch *w, heed_dtype dtype, const heed_matrix_view *a, const h
     first->m = c->rows;
     first->n = c->columns;
     first->k = a->columns;
-    first->a = a->at.data;
-    first->b = b->at.data;
-    first->a_row = a->rows == 1 ? 1 : a->at.row;
-    first->a_col = a->columns == 1 ? 1 : a->at.col;
-    first->b_row = b->rows == 1 ? 1 : b->at.row;
-    first->b_col = b->columns == 1 ? 1 : b->at.col;
+    first->a = a->data;
+    first->b = b->data;
+    first->a_row = a->rows == 1 ? 1 : a->row;
+    first->a_col = a->columns == 1 ? 1 : a->col;
+    first->b_row = b->rows == 1 ? 1 : b->row;
+    first->b_col = b->columns == 1 ? 1 : b->col;
     first->c_row = c->columns;
-    first->c = c->at.data;
+    first->c = c->data;
     first->workspace = NULL;
     first->bias = bias != NULL ? bias->data : NULL;
     first->accumulate = false;
@@ -126,25 +144,31 @@ static void multiply_all(batch *w)
                       multiply_matrices, w);
 }
 
-void heed_multiply_matrices(heed_dtype dtype, const heed_matrix_view *a, const heed_matrix_view *b,
-                            const heed_tensor *bias, const heed_matrix_view *c)
+void heed_multiply_rows(const heed_tensor *a, bool transposed_a, const heed_tensor *b,
+                        bool transposed_b, const heed_tensor *bias, heed_tensor *c)
 {
+    matrix_view rows, columns, c_rows;
+    view_rows(a, transposed_a, &rows);
+    view_rows(b, transposed_b, &columns);
+    view_rows(c, false, &c_rows);
     batch w;
-    begin(&w, dtype, a, b, bias, c);
+    begin(&w, c->dtype, &rows, &columns, bias, &c_rows);
     multiply_all(&w);
 }
 
-void heed_multiply(const heed_tensor *a, const heed_tensor *b, heed_tensor *y)
+void heed_multiply(const heed_tensor *a, bool transposed_a, const heed_tensor *b, bool transposed_b,
+                   heed_tensor *y)
 {
     if (y->numel == 0) {
         return;
     }
-    heed_matrix_view rows, columns, y_rows;
-    view_matrix(a, &rows);
-    view_matrix(b, &columns);
-    view_matrix(y, &y_rows);
+    matrix_view rows, columns, y_rows;
+    view_matrix(a, transposed_a, &rows);
+    view_matrix(b, transposed_b, &columns);
+    view_matrix(y, false, &y_rows);
     const bool one = y->ndim == 2;
-    const bool tall = !one && heed_is_one_matrix(b) && heed_view_rows(a, &rows);
+    const bool tall =
+        !one && !transposed_a && heed_is_one_matrix(b) && view_even_rows(a, false, &rows);
     if (tall) {
         y_rows.rows = y->numel / y_rows.columns;
     }

@@ -58,7 +58,7 @@ static inline void release_storage(heed_storage *storage)
     }
 }
 
-void heed_release_value(heed_tensor *t)
+static inline void release_value(heed_tensor *t)
 {
     heed_storage *storage = t->storage;
     if (storage != NULL) {
@@ -66,6 +66,11 @@ void heed_release_value(heed_tensor *t)
         t->data = NULL;
         release_storage(storage);
     }
+}
+
+void heed_release_value(heed_tensor *t)
+{
+    release_value(t);
 }
 
 /* Frees the handle `t`, and adds to the work list the tensors that only t kept alive. */
@@ -92,7 +97,7 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
         heed_free_sized((void *)t->args, t->args_size);
     }
     heed_self.live_tensors--;
-    heed_release_value(t);
+    release_value(t);
     if (HEED_IS_DEBUG) { /* keeps the block, so that using the tensor later is an error */
         heed_self.live_bytes -= t->block;
     } else if (own_storage(t)->references == 0) {
@@ -170,23 +175,21 @@ INLINE heed_tensor *new_handle(const char *function, int ndim, int64_t numel, he
     t->consumers = 0;
     t->input_count = t->args_size = 0;
     t->saved = 0;
-    t->requires_grad = t->used_up = t->retain_grad = false;
-    t->has_origin = false;
+    t->requires_grad = t->used_up = t->retain_grad = t->has_origin = false;
     t->block = (uint16_t)block;
-    t->gradient_in_flight = NULL;
+    t->gradient_in_flight = t->grad = NULL;
     t->references = t->uses = 1;
     t->storage = NULL;
     t->data = NULL;
     t->retains = 0;
     t->saved_version = 0;
-    t->grad = NULL;
     t->args = t->small_args;
     t->ndim = (uint8_t)ndim;
     t->numel = numel;
     t->dtype = dtype;
     t->shape = (int64_t *)(own_storage(t) + 1);
     t->strides = t->shape + ndim;
-    *own_storage(t) = (heed_storage){NULL, 0, 0, 0};
+    own_storage(t)->references = 0;
     heed_self.live_tensors++;
     heed_join_scope(t);
     return t;
@@ -207,6 +210,7 @@ INLINE heed_tensor *new_tensor(const char *function, int ndim, const int64_t *sh
     storage->data = is_inside(bytes) ? t->shape + 2 * ndim : heed_alloc_sized(bytes);
     storage->bytes = bytes;
     storage->references = 1;
+    storage->version = 0;
     t->storage = storage;
     t->data = storage->data;
     return t;

@@ -245,19 +245,16 @@ bool heed_is_grad_enabled(void)
 
 /* ---- checks of arguments ---- */
 
-heed_status heed_check_tensor(const char *function, const char *argument, const heed_tensor *t)
+heed_status heed_fail_tensor(const char *function, const char *argument, const heed_tensor *t)
 {
     if (t == NULL) {
         return heed_fail(HEED_ERR_NULL, "%s: %s is NULL", function, argument);
     }
-    if (t->storage == NULL) {
-        return heed_fail(HEED_ERR_SCOPE, "%s: the value of %s %s has been freed; %s", function,
-                         argument, HEED_TEXT(t),
-                         heed_self.derivative != NULL
-                             ? "if it is an input or the result, declare it in .saves"
-                             : "heed_retain it in its scope");
-    }
-    return heed_self.error;
+    return heed_fail(HEED_ERR_SCOPE, "%s: the value of %s %s has been freed; %s", function,
+                     argument, HEED_TEXT(t),
+                     heed_self.derivative != NULL
+                         ? "if it is an input or the result, declare it in .saves"
+                         : "heed_retain it in its scope");
 }
 
 void heed_check_operand(const char *function, const char *argument, const heed_tensor *x)

@@ -36,6 +36,14 @@ int64_t heed_count_elements(const char *function, int ndim, const int64_t *shape
     if ((unsigned)dtype >= HEED_DTYPES) {
         heed_raise(HEED_ERR_DTYPE, "%s: %d is not a dtype", function, (int)dtype);
     }
+    uint64_t count = 1, bits = 0;
+    for (int i = 0; i < ndim; i++) {
+        count *= (uint64_t)shape[i];
+        bits |= (uint64_t)shape[i];
+    }
+    if (bits < 1 << 7) { /* small sizes, none negative: 8 of them cannot overflow */
+        return (int64_t)count;
+    }
     bool is_empty = false, is_negative = false;
     int64_t reach = 1; /* skips zeros: strides must not overflow either */
     for (int i = 0; i < ndim; i++) {

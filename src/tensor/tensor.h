@@ -50,7 +50,7 @@ enum { HEED_IS_DEBUG = 0 };
 #endif
 
 enum {
-    HEED_SMALL_CLASSES = 9, /* blocks of up to 256 bytes: most tensors */
+    HEED_SMALL_CLASSES = 17, /* blocks of up to 512 bytes: most tensors */
     HEED_SIZE_CLASSES = HEED_SMALL_CLASSES + 4 * 40,
     HEED_MOST_OF_A_MESSAGE = 8192
 };
@@ -225,15 +225,15 @@ static inline void heed_callback_end(heed_callback outer)
 void *heed_alloc_sized(size_t size);
 void heed_free_sized(void *block, size_t size);
 
-/* Size classes: multiples of 32 up to 256, then 320 384 448 512, 640 ... */
+/* Size classes: multiples of 32 up to 512, then 640 768 896 1024, 1280 ... */
 static inline int heed_class_of(size_t size)
 {
-    if (size <= 256) {
+    if (size <= 512) {
         return (int)((size + 31) / 32);
     }
     int octave = 63 - __builtin_clzll((unsigned long long)(size - 1)); /* 2^octave < size */
     int quarter = (int)((size - 1) >> (octave - 2)) & 3;
-    return 4 * (octave - 8) + quarter + HEED_SMALL_CLASSES;
+    return 4 * (octave - 9) + quarter + HEED_SMALL_CLASSES;
 }
 
 /* heed_blocks_of: this thread's free list of a class; NULL if it has none. */
@@ -309,10 +309,9 @@ static inline bool heed_is_float(heed_dtype dtype)
 
 static inline size_t heed_dtype_size(heed_dtype dtype)
 {
-    const bool is_known = (unsigned)dtype < HEED_DTYPES;
-    return dtype == HEED_F32    ? sizeof(float)
-           : dtype == HEED_BOOL ? sizeof(bool)
-                                : is_known * sizeof(double); /* f64 and i64 */
+    static const uint8_t sizes[] = {
+        [HEED_F32] = 4, [HEED_F64] = 8, [HEED_I64] = 8, [HEED_BOOL] = sizeof(bool)};
+    return (unsigned)dtype < HEED_DTYPES ? sizes[dtype] : 0;
 }
 
 /* Checks of arguments, whose errors name function and argument.
@@ -322,7 +321,14 @@ static inline size_t heed_dtype_size(heed_dtype dtype)
  * heed_check_scope: HEED_ERR_SCOPE: no scope is open to own a result. heed_check_operand: both.
  * heed_check_value: HEED_ERR_VALUE: i64 cannot represent this number. Floats round.
  * heed_check_probability: HEED_ERR_VALUE: p is outside [0, 1]. */
-heed_status heed_check_tensor(const char *function, const char *argument, const heed_tensor *t);
+heed_status heed_fail_tensor(const char *function, const char *argument, const heed_tensor *t);
+static inline heed_status heed_check_tensor(const char *function, const char *argument,
+                                            const heed_tensor *t)
+{
+    return t != NULL && t->storage != NULL ? heed_self.error
+                                           : heed_fail_tensor(function, argument, t);
+}
+
 void heed_check_scope(const char *function);
 void heed_check_operand(const char *function, const char *argument, const heed_tensor *x);
 void heed_check_value(const char *function, double value, heed_dtype dtype);
@@ -600,32 +606,19 @@ heed_text heed_show_path(const char *path);
 
 /* ---- products of matrices and of batches of matrices, with any strides (batch_gemm.c) ---- */
 
-/* A view of a matrix in memory: its address and strides, as kernels take them, and its sizes. */
-typedef struct heed_matrix_view {
-    heed_matrix at; /* data, and the strides of rows and columns */
-    int64_t rows, columns;
-} heed_matrix_view;
-
-/* heed_transposed: the same memory with rows and columns swapped. */
-static inline heed_matrix_view heed_transposed(heed_matrix_view m)
-{
-    return (heed_matrix_view){{m.at.data, m.at.col, m.at.row}, m.columns, m.rows};
-}
-
-/* heed_view_rows: views all rows of t (..., columns) as one matrix. False, with *rows unset, if the
- * rows are not evenly spaced; the rows of a contiguous tensor always are. */
-bool heed_view_rows(const heed_tensor *t, heed_matrix_view *rows);
-
 /* heed_is_one_matrix: true if all batch dims of t have size 1. */
 bool heed_is_one_matrix(const heed_tensor *t);
 
-/* heed_multiply: y (..., m, n) = a (..., m, k) b (..., k, n). a and b may have any strides; their
- * batch dims broadcast to those of y, which is contiguous. All have the same dtype, not bool.
- * heed_multiply_matrices: c (m, n) = a (m, k) b (k, n) + bias (n), where bias may be NULL.
- * HEED_ERR_MEMORY: no memory for the workspace; y is unchanged. */
-void heed_multiply(const heed_tensor *a, const heed_tensor *b, heed_tensor *y);
-void heed_multiply_matrices(heed_dtype dtype, const heed_matrix_view *a, const heed_matrix_view *b,
-                            const heed_tensor *bias, const heed_matrix_view *c);
+/* heed_multiply: y (..., m, n) = a (..., m, k) b (..., k, n), or with the last two dims of a or b
+ * transposed. a and b may have any strides; their batch dims broadcast to those of y, which is
+ * contiguous. All have the same dtype, not bool.
+ * heed_multiply_rows: the same for matrices that are all rows of a tensor (..., columns), plus
+ * bias (n), which may be NULL.
+ * HEED_ERR_MEMORY: no memory for the workspace; the result is unchanged. */
+void heed_multiply(const heed_tensor *a, bool transposed_a, const heed_tensor *b, bool transposed_b,
+                   heed_tensor *y);
+void heed_multiply_rows(const heed_tensor *a, bool transposed_a, const heed_tensor *b,
+                        bool transposed_b, const heed_tensor *bias, heed_tensor *c);
 
 /* ---- layer_norm of rows (reduce.c) ---- */
 

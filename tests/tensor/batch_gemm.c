@@ -104,7 +104,7 @@ START_TEST(small_products_are_summed_in_double)
             heed_tensor *a = noise(HEED_SHAPE(m, k), HEED_F32, (enum layout)(layouts % LAYOUTS), 5);
             heed_tensor *b = noise(HEED_SHAPE(k, n), HEED_F32, (enum layout)(layouts / LAYOUTS), 6);
             heed_tensor *y = heed_empty(HEED_SHAPE(m, n), HEED_F32);
-            heed_multiply(a, b, y);
+            heed_multiply(a, false, b, false, y);
             for (int64_t at = 0; at < m * n; at++) {
                 double sum = 0;
                 for (int64_t p = 0; p < k; p++) {
@@ -171,7 +171,7 @@ static heed_tensor *product_of(const struct product *p, heed_dtype dtype)
     heed_tensor *bias = noise(HEED_SHAPE(p->n), dtype, ROWS, 3);
     heed_tensor *y = noise(HEED_SHAPE(batch, p->m, p->n), dtype, ROWS, 4);
     if (p->mode == PLAIN) {
-        heed_multiply(a, b, y);
+        heed_multiply(a, false, b, false, y);
     } else {
         multiply_by_kernel(a, b, p->mode == WITH_BIAS ? bias : NULL, y, p->mode == ADDED);
     }
@@ -201,8 +201,8 @@ START_TEST(a_batch_times_one_matrix_is_one_product)
     heed_tensor *b = noise(HEED_SHAPE(16, 16), HEED_F32, ROWS, 2);
     heed_tensor *y = heed_empty(HEED_SHAPE(2, 8, 8, 16), HEED_F32);
     heed_tensor *of_rows = heed_empty(HEED_SHAPE(128, 16), HEED_F32);
-    heed_multiply(a, b, y);
-    heed_multiply(heed_reshape(a, HEED_SHAPE(128, 16)), b, of_rows);
+    heed_multiply(a, false, b, false, y);
+    heed_multiply(heed_reshape(a, HEED_SHAPE(128, 16)), false, b, false, of_rows);
     expect_same_bits(heed_reshape(y, HEED_SHAPE(128, 16)), of_rows);
 }
 END_TEST
@@ -210,7 +210,7 @@ END_TEST
 static void multiply(void *context)
 {
     heed_tensor **t = context;
-    heed_multiply(t[0], t[1], t[2]);
+    heed_multiply(t[0], false, t[1], false, t[2]);
 }
 
 START_TEST(a_workspace_may_be_lacking)

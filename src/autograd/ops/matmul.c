@@ -5,7 +5,7 @@
 
 static heed_status matmul_forward(const heed_call *call, heed_tensor *y)
 {
-    heed_multiply(call->inputs[0], call->inputs[1], y);
+    heed_multiply(call->inputs[0], false, call->inputs[1], false, y);
     return HEED_OK;
 }
 
@@ -23,21 +23,6 @@ static bool is_one_product(const heed_vjp *v)
     return heed_is_one_matrix(b) && a->ndim > 2;
 }
 
-/* A copy of t with its last two dims swapped, for heed_multiply; a view would be a handle more. */
-static const heed_tensor *swap_last(const heed_tensor *t, heed_tensor *copy, int64_t *dims)
-{
-    const int last = t->ndim - 1;
-    *copy = *t;
-    copy->shape = dims;
-    copy->strides = dims + HEED_MAX_DIMS;
-    for (int dim = 0; dim <= last; dim++) {
-        const int from = dim < last - 1 ? dim : 2 * last - 1 - dim;
-        copy->shape[dim] = t->shape[from];
-        copy->strides[dim] = t->strides[from];
-    }
-    return copy;
-}
-
 /* The gradient of input i if no graph is recorded, computed directly instead of by operations. If
  * the input is a batch of transposed matrices, its gradient gets the same layout, so that
  * transposing it back gives contiguous memory. */
@@ -46,15 +31,13 @@ static heed_tensor *multiply_factors(const heed_vjp *v, int i)
     const heed_tensor *input = v->inputs[i], *other = v->inputs[1 - i], *g = v->g;
     const int row = input->ndim - 2, column = input->ndim - 1;
     const bool is_transposed = row > 0 && input->strides[row] == 1 && input->strides[column] > 1;
-    heed_tensor copy;
-    int64_t dims[2 * HEED_MAX_DIMS];
-    const heed_tensor *plain = is_transposed ? other : g;
-    const heed_tensor *swapped = swap_last(is_transposed ? g : other, &copy, dims);
-    heed_shape shape = heed_shape_of_tensor(g);
+    const heed_tensor *plain = is_transposed ? other : g, *turned = is_transposed ? g : other;
+    heed_shape shape;
+    heed_get_shape(g, &shape);
     shape.size[g->ndim - 2] = input->shape[is_transposed ? column : row];
     shape.size[g->ndim - 1] = input->shape[is_transposed ? row : column];
     heed_tensor *d = heed_tensor_new("matmul", &shape, g->dtype);
-    heed_multiply(i == 0 ? plain : swapped, i == 0 ? swapped : plain, d);
+    heed_multiply(i == 0 ? plain : turned, i == 1, i == 0 ? turned : plain, i == 0, d);
     return is_transposed ? heed_transpose(d, -2, -1) : d;
 }
 
@@ -116,25 +99,13 @@ heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)
 
 /* ---- linear: x weight^T + bias as one product over all rows of x; likewise each gradient ---- */
 
-/* All rows of t as one matrix; copies rows that are unevenly spaced. */
-static inline heed_matrix_view view_rows(heed_tensor *t)
-{
-    heed_matrix_view rows;
-    if (!heed_view_rows(t, &rows)) {
-        heed_view_rows(heed_contiguous(t), &rows);
-    }
-    return rows;
-}
-
 static heed_status linear_forward(const heed_call *call, heed_tensor *y)
 {
     heed_tensor *bias = call->count > 2 ? call->inputs[2] : NULL;
     if (bias != NULL && !heed_is_row_major(bias)) {
         bias = heed_contiguous(bias);
     }
-    const heed_matrix_view x = view_rows(call->inputs[0]), rows = view_rows(y);
-    const heed_matrix_view weight = heed_transposed(view_rows(call->inputs[1]));
-    heed_multiply_matrices(y->dtype, &x, &weight, bias, &rows);
+    heed_multiply_rows(call->inputs[0], false, call->inputs[1], true, bias, y);
     return HEED_OK;
 }
 
@@ -146,11 +117,7 @@ static heed_tensor *find_gradient(const heed_vjp *v, int i)
         heed_sum_elements(v->g, (1u << (v->g->ndim - 1)) - 1, 1, d);
         return d;
     }
-    heed_matrix_view g = view_rows(v->g), other = view_rows(v->inputs[1 - i]), rows = view_rows(d);
-    if (i == 1) {
-        g = heed_transposed(g);
-    }
-    heed_multiply_matrices(d->dtype, &g, &other, NULL, &rows);
+    heed_multiply_rows(v->g, i == 1, v->inputs[1 - i], false, NULL, d);
     return d;
 }
 
