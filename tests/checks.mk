@@ -159,7 +159,7 @@ check-attention-torch: torch all
 	$(PYTORCH) -B tests/programs/attention_forms.py
 	$(RUN) sh tests/package/wheel.sh $(abspath $(PYTORCH))
 	$(PYTORCH) -B tests/programs/lesson_twins.py $(BUILD)
-	$(RUN) $(PYTORCH) -B tests/tasks/tasks_pytorch.py $(BUILD)
+	$(RUN) $(PYTORCH) -B tests/tasks/tasks_pytorch.py
 	$(PYTORCH) -B tests/tasks/notebook.py
 	$(RUN) sh tests/tasks/kit.sh $(BUILD) $(PYTORCH)
 	$(RUN) sh tests/programs/toys_twin.sh $(PYTORCH) $(BUILD)

@@ -1,4 +1,6 @@
-"""The cases of the graders, and what each says in PyTorch.
+"""The cases of the graders, and the model solutions.
+
+    cases.py LANGUAGE FOLDER       writes the solved tasks of C or PyTorch into a folder
 
 cases/task1.txt has the cases of task 1, in both languages. A case is the model solution with a few changes:
 
@@ -12,109 +14,26 @@ cases/task1.txt has the cases of task 1, in both languages. A case is the model 
 other. A function's name limits the search to its body: `C one_head: scores, 2 => scores, 1`. A change without `=>` is
 the function's whole body: `C scores: return q;`. Indented lines below a change are the new text, too.
 
-A right solution says nothing. What a wrong one says is the grader's sentence in C; `sanitized` is the one with
-AddressSanitizer, if that differs; PyTorch's is the same but for words that are DIFFERENT. A case that only one language has
-says in `only` why. `source` is where the mistake was seen.
+A right solution says nothing. What a wrong one says is the grader's sentence, {with words of C|and of Python} where they
+differ; `sanitized` is the one with AddressSanitizer, if that is another one. A case that only one language has says in
+`only` why. `source` is where the mistake was seen.
 """
 import ast
 import pathlib
 import re
+import sys
 import textwrap
 
 CASES = pathlib.Path(__file__).resolve().parent / "cases"
+TASKS = CASES.parents[2] / "examples" / "tasks"
 DONE = "Done: "
 CHANGE = re.compile(r"^(C|PyTorch)(?: ([\w.]+))?:(?:$| )(.*)\n((?:(?: .*)?\n)*)", re.MULTILINE)
-COMMENTS = {"C": re.compile(r" */\*.*?\*/", re.DOTALL), "PyTorch": re.compile(r"  # .*")}
-
-# What Python says in place of the words of C, by task; 0: in all tasks.
-DIFFERENT = {
-    0: {
-        "after 3 seconds": "after 10 seconds",
-        "Heed's own": "PyTorch's own",
-        "w->grad": "w.grad",
-        "Heed reports": "Python reports",
-        "returns NULL": "returns None",
-        "the dtype f32": "the dtype torch.float32",
-        "the dtype f64": "the dtype torch.float64",
-        "yours has f32": "yours has torch.float32",
-        "yours has f64": "yours has torch.float64",
-    },
-    1: {
-        "heed_softmax": "torch.softmax",
-        "DBL_MIN": "torch.finfo(x.dtype).tiny",
-        "Element (r, c) is x[r * columns + c], so along a column the next number is `columns` further.":
-            "x.amax(dim, keepdim=True) and sum(dim, keepdim=True) keep a dim of size 1, so that what they return broadcasts "
-            "along x.",
-    },
-    2: {
-        "in C, 1 / 2 is 0": "in Python, 1 // 2 is 0",
-        "C has made the divisor 1. In C, 1 / 2 is 0, so pow(d, 1 / 2)":
-            "Python has made the divisor 1. In Python, 1 // 2 is 0, so d ** (1 // 2)",
-        "(int)sqrt(2)": "int(2 ** 0.5)",
-        "1 / 2, which is 0 in C": "1 // 2, which is 0",
-        "in your code: reshape": "in your code: RuntimeError: shape '[5, 7]' is invalid",
-        "heed_size(q, -1) is d: an int64_t, so convert it before you take a root.": "q.size(-1) is d.",
-    },
-    3: {
-        "Heed's causal mask": "PyTorch's causal mask",
-        "heed_causal_block_mask": "generate_square_subsequent_mask of torch.nn.modules.transformer",
-        "heed_where": "torch.where",
-        "heed_triu": "torch.triu",
-        "heed_masked_fill": "masked_fill",
-    },
-    4: {
-        "the mask is NULL": "the mask is None",
-        "A layer that the struct alone knows": "A layer in a plain list or dict",
-        "Heed's own class": "PyTorch's own function",
-        "heed_self_attention_new": "torch.nn.functional.scaled_dot_product_attention",
-        "self_attention_forward still returns NULL": "forward still returns None",
-        "HEED_CHILD registers a layer (examples/custom_module.c), and heed_linear_new has an option for bias=False.":
-            "An attribute that is a layer is registered, and nn.Linear has an option bias=False.",
-        "self->": "self.",
-        "The class works without HEED_CHILD, too, if the struct's fields are set.":
-            "The class works with its layers in a plain list, too.",
-    },
-    5: {
-        "(int)0.5 is in C": "int(0.5) is",
-        "heed_cross_entropy": "torch.nn.functional.cross_entropy",
-        "heed_optimizer_step": "step of torch.optim.sgd",
-        "heed_grad": "torch.autograd.grad",
-        "which is NULL": "which is None",
-        "as heed_sub does": "as w - lr * w.grad does",
-        "m->weights[0]": "model.embedding",
-        "were recorded in the graph": "The update would be recorded in the graph",  # an error in PyTorch
-        "heed_gather(x, 1, heed_unsqueeze(targets, 1))": "x.gather(1, targets[:, None])",
-        "heed_narrow cuts": "text[:, :-1] cuts",
-        "heed_flatten": "flatten",
-        "Within a HEED_SCOPE_NO_GRAD": "Within torch.no_grad()",
-    },
-    8: {
-        "Heed's attention": "PyTorch's attention",
-        "heed_scaled_dot_product_attention": "torch.nn.functional.scaled_dot_product_attention",
-        "heed_cat": "torch.cat",
-    },
-    9: {
-        "writer_forward": "forward",
-        "matmul: b (1, 1, 2) does not fit a (1, 1, 2): takes a (..., m, k), b (..., k, n). How": "How",  # PyTorch's message, and the line, come before
-        "m->": "self.",
-        "NULL": "None",
-        "heed_cat": "torch.cat",
-    },
-    10: {
-        "heed_masked_fill": "masked_fill",
-    },
-}
+COMMENTS = {"C": re.compile(r" */\*.*?\*/", re.DOTALL), "PyTorch": re.compile(r'(?s:\A""".*?""")|  # .*')}
 
 
-def in_python(number, text, used=None):
-    """Text of the task in C, in Python's words; adds those that are replaced to `used`."""
-    text = " ".join(text.split())
-    for task in (number, 0):  # first the task's own
-        for c, python in DIFFERENT.get(task, {}).items():
-            if c in text and used is not None:
-                used.add((task, c))
-            text = text.replace(c, python)
-    return text
+def words_of(language, text):
+    """{words of C|words of Python}"""
+    return re.sub(r"\{([^{}|]*)\|([^{}]*)\}", r"\1" if language == "C" else r"\2", text)
 
 
 def body_of(language, source, name):
@@ -130,8 +49,21 @@ def body_of(language, source, name):
     return len("".join(lines[:nodes[0].lineno - 1])), len("".join(lines[:nodes[-1].end_lineno]))
 
 
+def task_file(language, number):
+    folder, ending = {"C": (TASKS, "c"), "PyTorch": (TASKS.parent / "pytorch" / "tasks", "py")}[language]
+    (path,) = folder.glob(f"task{number}_*.{ending}")
+    return path
+
+
+def solution_of(language, number):
+    """The task's file with the changes of solutions/taskN_*.txt, which has both languages."""
+    (path,) = (TASKS / "solutions").glob(f"task{number}_*.txt")
+    changes = [change[1:] for change in CHANGE.findall(path.read_text()) if change[0] == language]
+    return apply(changes, language, task_file(language, number).read_text())
+
+
 def apply(changes, language, source):
-    """The model solution with the changes of a case."""
+    """Source with the changes of a case."""
     source = COMMENTS[language].sub(lambda match: "\n" * match.group().count("\n"), source)
     spans = []
     for function, line, block in changes:
@@ -156,14 +88,14 @@ def apply(changes, language, source):
 
 
 class Case:
-    def __init__(self, number, text):
+    def __init__(self, text):
         head = CHANGE.split(text, maxsplit=1)[0]
         first, *lines = head.strip().splitlines()
         self.kind, self.name = first.split(": ", 1)
         fields = dict(line.split(": ", 1) for line in lines)
         assert self.kind in ("wrong", "right") and {*fields} <= {"source", "says", "sanitized", "only"}, text
-        self.says = fields["says"] if self.kind == "wrong" else DONE
-        self.in_python = in_python(number, self.says) if self.kind == "wrong" else DONE
+        says = fields["says"] if self.kind == "wrong" else DONE
+        self.says = {language: words_of(language, says) for language in ("C", "PyTorch")}
         self.sanitized = fields.get("sanitized")
         self.changes = {"C": [], "PyTorch": []}
         for language, function, line, block in CHANGE.findall(text[len(head):]):
@@ -179,8 +111,15 @@ class Case:
 def cases_of(number, language=None):
     """The cases of a task, in one language or in any."""
     text = (CASES / f"task{number}.txt").read_text()
-    cases = [Case(number, part) for part in re.split(r"^== ", text + "\n", flags=re.MULTILINE)[1:]]
+    cases = [Case(part) for part in re.split(r"^== ", text + "\n", flags=re.MULTILINE)[1:]]
     assert len(cases) > 40, f"task {number} has {len(cases)} cases"
     alone = [case for case in cases if not case.says_why]
     assert not alone or not any(case.is_twin for case in cases), f"task {number}: no twin and no `only`: {alone[0]}"
     return [case for case in cases if not language or case.changes[language]]
+
+
+if __name__ == "__main__":
+    for number in range(1, 11):
+        if sys.argv[1] == "C" or number not in (6, 7):
+            name = task_file(sys.argv[1], number).name
+            (pathlib.Path(sys.argv[2]) / name).write_text(solution_of(sys.argv[1], number))

@@ -23,7 +23,7 @@ if [ -n "$python" ]; then
     cd "$scratch/heed-tasks/pytorch"
     expect 0 "" "$python" -B grade.py
     check [ "$(grep -c 'not begun$' "$scratch/out")" -eq "$tasks" ]
-    cp "$root"/examples/pytorch/tasks/solutions/*.py .
+    python3 -B "$root/tests/tasks/cases.py" PyTorch .
     expect 0 "" "$python" -B grade.py
     check [ "$(grep -c '  done$' "$scratch/out")" -eq "$tasks" ]
     expect 0 "Hint 2: With m the largest score" "$python" -B grade.py 1 --hint 2
@@ -48,7 +48,7 @@ check [ "$(grep -c 'not begun$' "$scratch/out")" -eq $((tasks - 2)) ]
 has "1  softmax along a dim *not yet right" "$scratch/out"
 has "2  task2_scores.c *does not compile" "$scratch/out"
 expect 2 "Your code does not compile: task2_scores.c, line" make CC=clang task2
-cp "$root"/examples/tasks/solutions/*.c .
+python3 -B "$root/tests/tasks/cases.py" C .
 expect 0 "" make -s CC=clang tasks
 check [ "$(grep -c '  done$' "$scratch/out")" -eq "$tasks" ]
 has "softmax along a dim" "$scratch/out"

@@ -10,8 +10,10 @@ import tempfile
 import nbclient
 import nbformat
 
+from cases import solution_of
+
 TASKS = pathlib.Path(__file__).resolve().parents[2] / "examples" / "pytorch" / "tasks"
-SOLUTION = (TASKS / "solutions" / "task4_self_attention.py").read_text().replace("SelfAttention", "MySelfAttention")
+SOLUTION = solution_of("PyTorch", 4).replace("SelfAttention", "MySelfAttention")
 SCALE = " / k.size(self.col_dim) ** 0.5"
 GRADE = "\ngrade(4, MySelfAttention)"
 assert SCALE in SOLUTION

@@ -20,10 +20,9 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-TASKS = ROOT / "examples" / "tasks"
 sys.path.insert(0, str(HERE.parent / "mutate"))
 import mutate  # noqa: E402
-from cases import DONE, apply, cases_of  # noqa: E402
+from cases import DONE, TASKS, apply, cases_of, solution_of, task_file  # noqa: E402
 
 WORKERS = len(os.sched_getaffinity(0))
 ENVIRONMENT = {k: v for k, v in os.environ.items()
@@ -31,8 +30,7 @@ ENVIRONMENT = {k: v for k, v in os.environ.items()
 
 
 def file_of(number):
-    (path,) = TASKS.glob(f"task{number}_*.c")
-    return path.name
+    return task_file("C", number).name
 
 
 class Bench:
@@ -77,14 +75,14 @@ def counts(cases):
 
 def check_cases(bench, number):
     """What is graded wrongly, with the grader's text."""
-    solution = (TASKS / "solutions" / file_of(number)).read_text()
+    solution = solution_of("C", number)
     given = (TASKS / file_of(number)).read_text()
     cases = cases_of(number, "C")
     todo = [("the task as it is given", given, "Nothing is written yet", False),
             ("the model solution", solution, DONE, False), ("the model solution", solution, DONE, True)]
     for case in cases:
         source = apply(case.changes["C"], "C", solution)
-        todo += [(case, source, case.says, False)] + [(case, source, case.sanitized, True)] * bool(case.sanitized)
+        todo += [(case, source, case.says["C"], False)] + [(case, source, case.sanitized, True)] * bool(case.sanitized)
 
     head = given.split("\n")[0]
     assert f"Task {number}: " in head and re.findall(r"make task(\d+)", head) == [str(number)], head
@@ -111,11 +109,11 @@ def symptoms_missing(number, given, text):
     return [f"task {number}: no comment shows this symptom\n  {part}" for part in shown if part.strip() not in comments]
 
 
-def check_mutants(bench, number):
-    file = f"examples/tasks/solutions/{file_of(number)}"
+def check_mutants(bench, scratch, number):
+    file, text = scratch / file_of(number), solution_of("C", number)
+    file.write_text(text)
     known = mutate.read_equivalent(HERE / "equivalent.txt")
-    text = (ROOT / file).read_text()
-    mutants = [m for m in mutate.mutants_of(file) if (m.file, m.before, m.after) not in known]
+    mutants = [m for m in mutate.mutants_of(str(file)) if (f"examples/tasks/{file.name}", m.before, m.after) not in known]
 
     def survivor(mutant):
         source = text[:mutant.start] + mutant.new + text[mutant.end:]
@@ -137,7 +135,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(args.build.resolve(), pathlib.Path(scratch))
         for number in args.numbers or range(1, 11):
-            faults += check_cases(bench, number) + (check_mutants(bench, number) if args.mutants else [])
+            faults += check_cases(bench, number) + (check_mutants(bench, pathlib.Path(scratch), number) if args.mutants else [])
     sys.exit("\n\n".join(faults) or 0)
 
 

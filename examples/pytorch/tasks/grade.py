@@ -45,14 +45,14 @@ def file_of(number):
     return path
 
 
-def print_end(outcome, number, hints, questions, hint, command):
+def print_end(outcome, sentences, hint, command):
     """The questions if the task is done, and hints."""
     if outcome == "done":
-        print("\nAsk yourself:", *(f"  - {question}" for question in questions), sep="\n")
+        print("\nAsk yourself:", *(f"  - {sentences[f'question {i}']}" for i in (1, 2)), sep="\n")
     elif not hint:
         print(f"\nA hint: {command}")
-    for i, text in enumerate(hints[:hint], 1):
-        print(f"\nHint {i}: {text}")
+    for i in range(1, hint + 1):
+        print(f"\nHint {i}: {sentences[f'hint {i}']}")
 
 
 # ---- in this process ----
@@ -77,7 +77,7 @@ def grade(number, *answers, hint=0):
     if given != [*task.NAMES] and sorted(given) == sorted(task.NAMES):
         print(f"Task {number} asks for another order: grade({number}, {', '.join(task.NAMES)}).")
         return False
-    print(f"Task {number}: {task.TITLE}")
+    print(f"Task {number}: {task.formulas.say('title')}")
     done, late = threading.Event(), threading.Event()
 
     def interrupt():
@@ -99,14 +99,16 @@ def grade(number, *answers, hint=0):
         outcome = "wrong"
     finally:
         done.set()
-    print_end(outcome, number, task.HINTS, task.QUESTIONS, hint, f"grade({number}, {', '.join(given)}, hint=1)")
+    print_end(outcome, task.formulas.sentences, hint, f"grade({number}, {', '.join(given)}, hint=1)")
     return outcome == "done"
 
 
 def import_task(number):
     if str(HERE) not in sys.path:
         sys.path.insert(0, str(HERE))
-    return importlib.import_module("graders.common"), importlib.import_module(f"graders.task{number}")
+    common, task = importlib.import_module("graders.common"), importlib.import_module(f"graders.task{number}")
+    task.formulas = common.Formulas(number)
+    return common, task
 
 
 def watch(done, end):
@@ -142,7 +144,7 @@ def inside(number):
 
     common.Current.tell = lambda text: tell(case=text)
     threading.Thread(target=watch, args=(threading.Event(), late), daemon=True).start()
-    tell(title=task.TITLE, hints=task.HINTS, questions=task.QUESTIONS)
+    tell(title=task.formulas.say("title"), sentences=task.formulas.sentences)
     tell(outcome=common.run(task, answers))
 
 
@@ -193,7 +195,7 @@ def run_process(number, write):
 def grade_file(number, hint=0):
     """Grades the file; returns "done", "wrong" or "not begun"."""
     told = run_process(number, sys.stdout.write)
-    print_end(told["outcome"], number, told["hints"], told["questions"], hint, f"python grade.py {number} --hint 1")
+    print_end(told["outcome"], told["sentences"], hint, f"python grade.py {number} --hint 1")
     return told["outcome"]
 
 

@@ -9,6 +9,7 @@ case $first in
 *undeclared*) why="No variable has this name here: it is declared nowhere, or within other { }." ;;
 *"expected"*) why="A ; or a bracket is missing, here or in the line before." ;;
 *unused-result*) why="This line drops its result: does a return lack, or an assignment? No function changes its argument." ;;
+*read-only*) why="This line assigns to what is only to be read." ;;
 *"incompatible"*) why="Two types do not fit." ;;
 *) why="The line above has what the compiler says about it." ;;
 esac

@@ -13,7 +13,7 @@
 
 /* SECONDS of processor time for each case; WAITING is on the clock, for code that does not compute
  */
-enum { SECONDS = 3, WAITING = 30, MOST_OUTPUT = 1000000, SHOWN = 10 };
+enum { SECONDS = 3, WAITING = 60, MOST_OUTPUT = 1000000, SHOWN = 10 };
 enum { GUARD = 64, MOST_ARRAYS = 32, TEXT = 400 };
 /* How the learner's process ends; its own exit(1) is none of these. */
 enum { DONE, WRONG = 81, NOT_BEGUN, CLOSED, ASAN_EXIT = 86 };
@@ -62,6 +62,7 @@ void grade_case(const char *format, ...)
     cases++;
     tell('c', current);
     free_arrays();
+    grade_forget();
     limit_time();
 }
 
@@ -71,12 +72,12 @@ static _Noreturn void end(int status)
     _exit(lost ? CLOSED : status);
 }
 
-_Noreturn void grade_fail(const char *format, ...)
+_Noreturn void grade_fail(const char *sentence, ...)
 {
     va_list args;
-    va_start(args, format);
+    va_start(args, sentence);
     printf("\n  Case %d: %s.\n  ", cases, current);
-    vprintf(format, args);
+    vprintf(grade_sentence(sentence), args);
     printf("\n");
     va_end(args);
     end(WRONG);
@@ -480,26 +481,29 @@ static int run(void)
 /* grade [--state]: --state prints one line for the table. HINT=1, HINT=2: hints. */
 int main(int argc, char **argv)
 {
+    grade_read_text();
     const bool state = argc > 1 && strcmp(argv[1], "--state") == 0;
     const char *hint = getenv("HINT");
     if (state) {
         FILE *table = fdopen(dup(STDOUT_FILENO), "w"), *quiet = freopen("/dev/null", "w", stdout);
         const int result = table != NULL && quiet != NULL ? run() : WRONG;
-        fprintf(table != NULL ? table : stderr, "%2d  %-52s %s\n", task.number, task.title,
+        fprintf(table != NULL ? table : stderr, "%2d  %-52s %s\n", task.number,
+                grade_sentence("title"),
                 result == DONE        ? "done"
                 : result == NOT_BEGUN ? "not begun"
                                       : "not yet right");
         return table == NULL || fclose(table) != 0;
     }
-    printf("Task %d: %s\n", task.number, task.title);
+    printf("Task %d: %s\n", task.number, grade_sentence("title"));
     const int result = run();
     if (result == DONE) {
-        printf("\nAsk yourself:\n  - %s\n  - %s\n", task.questions[0], task.questions[1]);
+        printf("\nAsk yourself:\n  - %s\n  - %s\n", grade_sentence("question 1"),
+               grade_sentence("question 2"));
     } else if (hint == NULL || *hint == '\0' || *hint == '0') {
         printf("\nA hint: make task%d HINT=1\n", task.number);
     }
     for (int i = 0; hint != NULL && i < atoi(hint) && i < 2; i++) {
-        printf("\nHint %d: %s\n", i + 1, task.hints[i]);
+        printf("\nHint %d: %s\n", i + 1, grade_sentence(i == 0 ? "hint 1" : "hint 2"));
     }
     return result != DONE || fflush(stdout) != 0;
 }

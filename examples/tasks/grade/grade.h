@@ -1,8 +1,9 @@
 /* Grading: what the graders of all tasks share.
  *
- * A grader is a file that defines `task`. Its function grade calls the learner's code in a process
- * of its own, so that a crash or an endless loop is a sentence, too. Each call belongs to a case
- * (grade_case); the first case that fails ends the process (grade_fail). */
+ * A grader is a file taskN.c that defines `task`, and a text taskN.txt (formulas.c).
+ * Its function grade calls the learner's code in a process of its own, so that a crash or an
+ * endless loop is a sentence, too. Each call belongs to a case (grade_case); the first case that
+ * fails ends the process (grade_fail). */
 #ifndef GRADE_H
 #define GRADE_H
 
@@ -17,10 +18,7 @@
 
 struct task {
     int number;
-    const char *title;
-    const char *hints[2];     /* a sentence each; the second says more */
-    void (*grade)(void);      /* returns if every case passes */
-    const char *questions[2]; /* to answer in words; answers: docs/answers.md */
+    void (*grade)(void); /* returns if every case passes */
 };
 extern const struct task task;
 
@@ -29,8 +27,8 @@ extern const struct task task;
 /* Begins a case; its text names the input: "x of 3 rows and 4 columns, dim 1". */
 void grade_case(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The case fails; says why, and what to do. Ends the process. */
-_Noreturn void grade_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The case fails; says why, and what to do: as `say`. Ends the process. */
+_Noreturn void grade_fail(const char *sentence, ...);
 
 /* Nothing has been written into the gap yet; `seen` is a sentence on what shows it. Ends the
  * process. */
@@ -38,6 +36,39 @@ _Noreturn void grade_not_begun(const char *seen);
 
 /* For the functions that a task forbids: fails, and names the function. */
 _Noreturn heed_tensor *grade_forbidden(const char *function);
+
+/* ---- sentences and formulas, of the task's text: formulas.c ---- */
+
+void grade_read_text(void);
+
+/* The sentence of this name; `name` itself, if there is none. */
+const char *grade_sentence(const char *name);
+
+/* The same with these arguments, as printf. */
+char *say(const char *name, ...);
+
+/* Sets what formulas read, until the next case begins; NULL is a mask that is not given. */
+void grade_let(const char *name, heed_tensor *value);
+void grade_let_number(const char *name, double value);
+typedef heed_tensor *grade_function(void *context, heed_tensor *x);
+void grade_let_function(const char *name, grade_function *function, void *context);
+void grade_forget(void);
+
+/* What the formula `name` of a group is, f64. */
+heed_tensor *grade_right(const char *group, const char *name);
+
+/* The same with changes, "a = ...; b = ..."; NULL if they cannot be computed. */
+heed_tensor *grade_changed(const char *group, const char *name, const char *changes);
+
+/* A mistake, and what it computes. */
+struct mistake {
+    heed_tensor *result; /* any shape; NULL: could not be computed, never equal */
+    const char *why;     /* what it is, why it matters, never the solution */
+    const char *changes; /* of formulas */
+};
+
+/* What each mistake of a group makes of these formulas, "a b"; ends with a NULL why. */
+struct mistake *grade_mistakes(const char *group, const char *wanted);
 
 /* ---- numbers ---- */
 
@@ -76,12 +107,6 @@ void grade_show_tensor(const char *title, heed_tensor *x, heed_tensor *expected)
 /* The matrix of x, an input with the same dims in front, that belongs to the first matrix in which
  * yours is wrong. */
 heed_tensor *grade_first_wrong(heed_tensor *x, heed_tensor *yours, heed_tensor *expected);
-
-/* A mistake, and what it computes. */
-struct mistake {
-    heed_tensor *result; /* any shape; NULL: could not be computed, never equal */
-    const char *why;     /* what it is, why it matters, never the solution */
-};
 
 /* Forms of a computation, right or with a mistake, are known by their names. */
 static inline bool is(const char *form, const char *name)

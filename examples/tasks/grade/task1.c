@@ -22,35 +22,6 @@ static const struct {
     {3, 3, 0, {-1, -2, -3, -4, -5, -6, -7, -8, -9}},
 };
 
-/* Along `dim` of y, where x begins at `at`: the expected shares of one row or column. */
-static void shares(const double *x, double *y, int n, int step)
-{
-    double most = -INFINITY, sum = 0;
-    for (int i = 0; i < n; i++) {
-        most = fmax(most, x[i * step]);
-    }
-    for (int i = 0; i < n; i++) {
-        y[i * step] = exp(x[i * step] - most);
-        sum += y[i * step];
-    }
-    for (int i = 0; i < n; i++) {
-        y[i * step] /= sum;
-    }
-}
-
-static void softmax_of(const double *x, double *y, int rows, int columns, int dim)
-{
-    if (dim == 1) {
-        for (int r = 0; r < rows; r++) {
-            shares(x + r * columns, y + r * columns, columns, 1);
-        }
-    } else {
-        for (int c = 0; c < columns; c++) {
-            shares(x + c, y + c, rows, columns);
-        }
-    }
-}
-
 static bool all_near(const double *y, const double *z, int n)
 {
     bool near = true;
@@ -103,9 +74,6 @@ static void check_set(const double *x, const double *y, double unset, int rows, 
     }
 }
 
-static const char *const which =
-    "The shares stay the same if one number is subtracted from all scores first; which one?";
-
 /* What the learner's code gives for the row {a, b}. */
 static double share_of(double a, double b, int which)
 {
@@ -116,27 +84,27 @@ static double share_of(double a, double b, int which)
 }
 
 /* Why the shares of a row or column are k times what they should be; likely reasons come first. */
-static const char *reason_of(const double *x, int n, int step, double most, double k)
+static const char *reason_of(const double *x, int n, double most, double k)
 {
     double sum = 0, whole = 0, whole_shifted = 0;
     for (int i = 0; i < n; i++) {
-        const double e = exp(x[i * step] - most);
+        const double e = exp(x[i] - most);
         sum += e;
         whole_shifted = trunc(whole_shifted + e);
-        whole = trunc(whole + exp(x[i * step]));
+        whole = trunc(whole + exp(x[i]));
     }
     const bool is_whole =
         grade_near(k, sum / whole_shifted) || grade_near(k, sum * exp(most) / whole);
     if (is_whole && grade_near(share_of(0, 0, 0), 0.5)) { /* 1 + 1 is a whole number */
-        return "the sum has lost its fraction. An int holds whole numbers alone";
+        return "the sum has lost its fraction. An int holds whole numbers alone.";
     }
-    if (grade_near(k, sum / exp(x[(n - 1) * step] - most)) && grade_near(share_of(1, 0, 1), 1)) {
+    if (grade_near(k, sum / exp(x[n - 1] - most)) && grade_near(share_of(1, 0, 1), 1)) {
         return "they are divided by the last exponential alone. Are all of them added up (sum +=, "
                "not "
                "sum =)?";
     }
     if (grade_near(k, sum) || grade_near(k, sum * exp(most))) {
-        return "its exponentials are not divided by their sum";
+        return grade_sentence("undivided");
     }
     return k > 1 ? "what they are divided by is too small. Is each exponential in it?"
                  : "what they are divided by is too large. Is it the sum of their own exponentials "
@@ -144,20 +112,16 @@ static const char *reason_of(const double *x, int n, int step, double most, doub
 }
 
 /* Fails unless the row or column sums to 1. */
-static void check_sum(const double *x, const double *y, int n, int step, const char *name, int line)
+static void check_sum(const double *x, const double *y, int n, const char *name, int line)
 {
+    const double *right = grade_numbers(heed_softmax(heed_from_f64(x, HEED_SHAPE(n)), 0));
     double sum = 0, most = -INFINITY, factor = NAN;
     bool one_factor = true;
-    double *right = grade_array(n);
     for (int i = 0; i < n; i++) {
-        sum += y[i * step];
-        most = fmax(most, x[i * step]);
-        right[i] = x[i * step];
-    }
-    softmax_of(right, right, 1, n, 1);
-    for (int i = 0; i < n; i++) {
-        factor = right[i] > 0 && isnan(factor) ? y[i * step] / right[i] : factor;
-        one_factor = one_factor && grade_near(y[i * step], factor * right[i]);
+        sum += y[i];
+        most = fmax(most, x[i]);
+        factor = right[i] > 0 && isnan(factor) ? y[i] / right[i] : factor;
+        one_factor = one_factor && grade_near(y[i], factor * right[i]);
     }
     if (isinf(sum) && fabs(most) < 700) {
         grade_fail("%s %d sums to inf: its exponentials are divided by 0. Is the sum still 0 "
@@ -170,103 +134,73 @@ static void check_sum(const double *x, const double *y, int n, int step, const c
                    name, line);
     }
     one_factor = one_factor && fabs(most) < 700 && !grade_near(sum, 1);
-    if (one_factor && (grade_near(sum, exp(-most)) || grade_near(sum, exp(most)))) {
-        grade_fail("%s %d sums to %.6g = exp(%g), and should sum to 1. Its largest score, %g, is "
-                   "subtracted %s: it has to be subtracted from all scores, in the numerator and "
-                   "in the sum.",
-                   name, line, sum, sum < 1 ? -most : most, most,
-                   grade_near(sum, exp(-most)) ? "in the numerator, but not in the sum"
-                                               : "in the sum, but not in the numerator");
+    const bool above = grade_near(sum, exp(-most)), below = grade_near(sum, exp(most));
+    if (one_factor && (above || below)) {
+        grade_fail("one side", name, line, sum, sum < 1 ? -most : most, most,
+                   above ? "in the numerator, but not in the sum"
+                         : "in the sum, but not in the numerator");
     }
     if (one_factor) {
-        const char *why = reason_of(x, n, step, most, sum);
-        grade_fail("%s %d sums to %.6g: all its shares are too %s by that factor, because %s%s",
-                   name, line, sum, sum > 1 ? "large" : "small", why,
-                   why[strlen(why) - 1] == '?' ? "" : ".");
+        grade_fail("factor", name, line, sum, sum > 1 ? "large" : "small",
+                   reason_of(x, n, most, sum));
     }
     if (isinf(sum) || (sum == 0 && fabs(most) > 700)) {
-        grade_fail("%s %d sums to %g: its largest score is %g, and exp of that is %s. %s", name,
-                   line, sum, most, most > 0 ? "infinite" : "0", which);
+        grade_fail("extreme", name, line, sum, most, most > 0 ? "infinite" : "0");
     }
     if (!grade_near(sum, 1)) {
-        grade_fail("%s %d sums to %.6g, and should sum to 1.", name, line, sum);
+        grade_fail("sum", name, line, sum);
     }
 }
 
 /* Explains y, which is not what it should be. */
-static _Noreturn void explain(const double *x, const double *y, int rows, int columns, int dim)
+static _Noreturn void explain(heed_tensor *x, heed_tensor *y, int dim)
 {
-    const int n = rows * columns;
-    double *z = grade_array(n), sum = 0, most = -INFINITY;
-    bool any_nan = false, ones = true, low = true; /* low: each NaN has -inf in its row or column */
-    if (rows == 1 && y[0] == y[n - 1] && y[0] > 0 && isfinite(y[0]) && x[0] >= 1000) {
-        grade_fail("Scores that differ get the same share. If you cut off what is too large for "
-                   "exp, %g and %g become the same number. Subtract one number from all scores "
-                   "instead: their differences stay.",
-                   x[0], x[1]);
+    const char *line = dim == 1 ? "row" : "column";
+    const double *scores = grade_numbers(x), *shares = grade_numbers(y);
+    const double total = heed_item(heed_sum(y)), exponentials = heed_item(heed_sum(heed_exp(x)));
+    const int n = (int)x->numel, lines = (int)heed_size(x, !dim);
+    double most = -INFINITY; /* of the scores without a share */
+    bool low = true;         /* each NaN has -inf in its row or column */
+    if (heed_size(x, 0) == 1 && shares[0] == shares[n - 1] && shares[0] > 0 && isfinite(total) &&
+        scores[0] >= 1000) {
+        grade_fail("cut off", scores[0], scores[1]);
     }
-    for (int i = 0; i < n; i++) {
-        any_nan = any_nan || isnan(y[i]);
-        most = isnan(y[i]) ? fmax(most, x[i]) : most; /* of the scores without a share */
-        ones = ones && grade_near(y[i], exp(x[i]));
-        bool lowest = false;
-        for (int j = 0; j < n; j++) {
-            const bool same = dim == 1 ? j / columns == i / columns : j % columns == i % columns;
-            lowest = lowest || (same && x[j] == -INFINITY);
+    grade_let("x", x);
+    grade_let_number("dim", dim);
+    if (exponentials > 0 && isfinite(exponentials)) {
+        grade_let("moderate", x);
+    }
+    for (struct mistake *m = grade_mistakes("shares", "y"); m->why != NULL; m++) {
+        if (m->result != NULL && grade_equal(y, m->result)) {
+            grade_fail("%s", m->why);
         }
-        low = low && (lowest || !isnan(y[i]));
     }
     for (int i = 0; i < n; i++) {
-        z[i] = -x[i];
+        const int columns = (int)heed_size(x, 1);
+        heed_tensor *own = heed_select(x, !dim, dim == 1 ? i / columns : i % columns);
+        most = isnan(shares[i]) ? fmax(most, scores[i]) : most;
+        low = low && (!isnan(shares[i]) || heed_item(heed_amin(own)) == -INFINITY);
     }
-    softmax_of(z, z, rows, columns, dim);
-    if (all_near(y, z, n)) {
-        grade_fail("That is softmax of -x: the lowest score gets the largest share. A sign is "
-                   "wrong in an exponent.");
+    if (isnan(total) && most < -700 && heed_size(x, 0) == 1) {
+        grade_fail("nan of small scores");
     }
-    softmax_of(x, z, rows, columns, !dim);
-    if (all_near(y, z, n)) {
-        grade_fail(
-            "Your shares run along the other dim. dim 1 is along a row, dim 0 along a column.");
+    if (isnan(total) && most < -700) {
+        grade_fail("nan of one line", line, line);
     }
-    if (any_nan && most < -700 && rows == 1) {
-        grade_fail("A share is NaN: each exp is so small that it is 0, and 0 / 0 is NaN. Subtract "
-                   "the largest score. If you do: a search for it that begins at 0 or DBL_MIN "
-                   "finds that, because all scores here are smaller. Begin with the first score.");
-    }
-    if (any_nan && most < -700) {
-        grade_fail("A share is NaN: all exponents of a %s are so small that exp gives 0, and 0 / 0 "
-                   "is NaN. The largest number of another %s does not help this one.",
-                   dim == 1 ? "row" : "column", dim == 1 ? "row" : "column");
-    }
-    if (any_nan && most < 700) {
+    if (isnan(total) && most < 700) {
         grade_fail("A share is NaN: 0 was divided by 0, or a number outside x was used.");
     }
-    if (any_nan && low) {
-        grade_fail("A share is NaN. A score of the same %s is -inf, and so is what you subtract if "
-                   "it is a mean, the smallest or the last score: -inf - -inf is NaN. %s",
-                   dim == 1 ? "row" : "column", which);
+    if (isnan(total)) {
+        grade_fail(low ? "nan beside -inf" : "nan of large scores", line);
     }
-    if (any_nan) {
-        grade_fail("A share is NaN: exp of a large score is infinite, and inf / inf is NaN. %s",
-                   which);
+    if (grade_near(total, 1) && lines > 1) {
+        grade_fail("together", line);
     }
-    for (int i = 0; i < n; i++) {
-        sum += y[i];
+    for (int i = 0; i < lines; i++) {
+        check_sum(grade_numbers(heed_select(x, !dim, i)), grade_numbers(heed_select(y, !dim, i)),
+                  n / lines, dim == 1 ? "Row" : "Column", i);
     }
-    if (ones && sum > 0 && isfinite(sum)) {
-        grade_fail("y is exp(x), which is not divided by anything yet.");
-    }
-    if (grade_near(sum, 1) && (dim == 1 ? rows : columns) > 1) {
-        grade_fail("All shares together sum to 1. Each %s should sum to 1.",
-                   dim == 1 ? "row" : "column");
-    }
-    for (int line = 0; line < (dim == 1 ? rows : columns); line++) {
-        const int begin = dim == 1 ? line * columns : line;
-        check_sum(x + begin, y + begin, dim == 1 ? columns : rows, dim == 1 ? 1 : columns,
-                  dim == 1 ? "Row" : "Column", line);
-    }
-    grade_fail("The shares sum to 1, but they are not exp(x) divided by the sum of exp(x).");
+    grade_fail("not softmax");
 }
 
 static void check(const double *x, int rows, int columns, int dim)
@@ -275,7 +209,7 @@ static void check(const double *x, int rows, int columns, int dim)
     HEED_SCOPE(scope);
     grade_case("x has %d row%s and %d column%s, dim %d", rows, rows == 1 ? "" : "s", columns,
                columns == 1 ? "" : "s", dim);
-    double *given_x = grade_array(n), *y = grade_array(n), *right = grade_array(n);
+    double *given_x = grade_array(n), *y = grade_array(n);
     memcpy(given_x, x, (size_t)n * sizeof *x);
     const double unset = y[0];
     softmax(given_x, y, rows, columns, dim);
@@ -283,7 +217,8 @@ static void check(const double *x, int rows, int columns, int dim)
     if (memcmp(given_x, x, (size_t)n * sizeof *x) != 0) {
         grade_fail("Your code changes x, which belongs to the caller.");
     }
-    softmax_of(x, right, rows, columns, dim);
+    const heed_shape shape = HEED_SHAPE(rows, columns);
+    const double *right = grade_numbers(heed_softmax(heed_from_f64(x, shape), dim));
     if (!all_near(y, right, n)) {
         bool wrong[64] = {false};
         for (int i = 0; i < n && i < 64; i++) {
@@ -294,7 +229,7 @@ static void check(const double *x, int rows, int columns, int dim)
                    wrong);
         grade_show("y, as it should be", right, rows, columns, NULL);
         check_set(x, y, unset, rows, columns, dim);
-        explain(x, y, rows, columns, dim);
+        explain(heed_from_f64(x, shape), heed_from_f64(y, shape), dim);
     }
 }
 
@@ -319,15 +254,4 @@ static void grade(void)
     }
 }
 
-const struct task task = {
-    1,
-    "softmax along a dim",
-    {"Nothing in the formula changes if you replace each x_i by x_i - m, for any m: numerator and "
-     "denominator both become exp(m) times smaller.",
-     "With m the largest score of the row (or column) no exponent is above 0, and one is 0: the "
-     "sum is at least 1. Element (r, c) is x[r * columns + c], so along a column the next number "
-     "is `columns` further."},
-    grade,
-    {"Two words have the scores 3 and 1. What are the shares if both scores become 10 larger, and "
-     "what if both become 10 times as large?",
-     "Why does attention need softmax along the keys, and not along the queries?"}};
+const struct task task = {1, grade};

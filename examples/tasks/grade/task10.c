@@ -40,78 +40,36 @@ static heed_tensor *theirs(int which, struct attention *m, heed_tensor *x, heed_
     }
 }
 
-/* ---- the right classes, the given ones, and what known wrong repairs compute ---- */
-
-static const struct {
-    int which;
-    const char *form, *why;
-} repairs[] = {
-    {ONE_HEAD, "over batch",
-     "Now the softmax runs along the batch: the shares of a word depend "
-     "on the other sentences."},
-    {ONE_HEAD, "transposed",
-     "Now the weights are transposed after the softmax. Rows sum to 1, "
-     "but a row has the scores of a key with all queries."},
-    {NEXT_WORD, "no mask", "Now nothing is blocked."},
-    {NEXT_WORD, "not itself",
-     "Now a symbol does not see itself, and the first one sees nothing: its row is 0 / 0."},
-    {NEXT_WORD, "past", "Now the mask blocks the past, and the future is seen."},
-    {MULTI_HEAD, "both by view",
-     "Now heads are split and merged by a reshape alone: each row "
-     "comes out where it was, but a head is a part of the sentence."},
-    {MULTI_HEAD, "single head",
-     "Now there is one head of the whole width. The class should have m->heads."},
-    {PADDED, "padding seen",
-     "Words look at padding: the mask blocks nothing, or rows in place of columns."},
-};
-enum { REPAIRS = sizeof repairs / sizeof *repairs };
-
-/* (B, T, d) -> (B, heads, T, d_head) */
-static heed_tensor *split_heads(heed_tensor *x, int heads, const char *f)
-{
-    if (is(f, "both by view")) {
-        return heed_reshape(x, HEED_SHAPE(heed_size(x, 0), heads, heed_size(x, 1), -1));
-    }
-    return heed_transpose(heed_unflatten(x, 2, HEED_SHAPE(heads, -1)), 1, 2);
-}
+/* ---- the right classes and the given ones, with gradients ---- */
 
 /* true blocks; or NULL */
-static heed_tensor *mask_of(int which, const char *f, int64_t length, heed_tensor *is_word)
+static heed_tensor *mask_of(int which, bool right, int64_t length, heed_tensor *is_word)
 {
     heed_tensor *ones = heed_ones(HEED_SHAPE(length, length), HEED_BOOL);
-    if (which == ONE_HEAD || is(f, "no mask") || is(f, "padding seen")) {
-        return NULL;
-    }
     if (which == PADDED) { /* (B, 1, 1, T), of all heads and queries */
-        heed_tensor *blocks = is(f, "given") ? is_word : heed_logical_not(is_word);
+        heed_tensor *blocks = right ? heed_logical_not(is_word) : is_word;
         return heed_unsqueeze(heed_unsqueeze(blocks, 1), 2);
     }
-    heed_tensor *future = heed_triu(ones, which != NEXT_WORD    ? 1
-                                          : is(f, "given")      ? 2
-                                          : is(f, "not itself") ? 0
-                                                                : 1);
-    return is(f, "past") ? heed_transpose(future, 0, 1) : future;
+    return which == ONE_HEAD ? NULL : heed_triu(ones, which == NEXT_WORD && !right ? 2 : 1);
 }
 
-static heed_tensor *computed(int which, const char *f, struct attention *m, heed_tensor *x,
+static heed_tensor *computed(int which, bool right, struct attention *m, heed_tensor *x,
                              heed_tensor *is_word)
 {
-    const int heads = which == MULTI_HEAD && !is(f, "single head") ? m->heads : 1;
-    heed_tensor *q = split_heads(heed_linear_forward(m->W_q, x), heads, f);
-    heed_tensor *k = split_heads(heed_linear_forward(m->W_k, x), heads, f);
-    heed_tensor *v = split_heads(heed_linear_forward(m->W_v, x), heads, f);
-    heed_tensor *weights =
-        heed_div_scalar(heed_matmul(q, heed_transpose(k, 2, 3)), sqrt((double)heed_size(k, 3)));
-    heed_tensor *mask = mask_of(which, f, heed_size(x, 1), is_word);
-    weights = mask != NULL ? heed_masked_fill(weights, mask, -INFINITY) : weights;
-    weights = heed_softmax(weights, (which == ONE_HEAD && is(f, "given")) || is(f, "transposed") ? 2
-                                    : is(f, "over batch")                                        ? 0
-                                                          : 3);
-    weights = is(f, "transposed") ? heed_transpose(weights, 2, 3) : weights;
-    weights = which == PREVIOUS_WORD && is(f, "given") ? heed_detach(weights) : weights;
-    heed_tensor *y = heed_matmul(weights, v);
-    const bool merged_by_view = (which == MULTI_HEAD && is(f, "given")) || is(f, "both by view");
-    y = merged_by_view ? y : heed_transpose(y, 1, 2);
+    const heed_shape split = HEED_SHAPE(which == MULTI_HEAD ? m->heads : 1, -1);
+    heed_tensor *p[3];
+    for (int i = 0; i < 3; i++) {
+        struct heed_linear *const layers[] = {m->W_q, m->W_k, m->W_v};
+        p[i] = heed_transpose(heed_unflatten(heed_linear_forward(layers[i], x), 2, split), 1, 2);
+    }
+    heed_tensor *w = heed_matmul(p[0], heed_transpose(p[1], 2, 3));
+    w = heed_div_scalar(w, sqrt((double)heed_size(p[1], 3)));
+    heed_tensor *mask = mask_of(which, right, heed_size(x, 1), is_word);
+    w = mask != NULL ? heed_masked_fill(w, mask, -INFINITY) : w;
+    w = heed_softmax(w, which == ONE_HEAD && !right ? 2 : 3);
+    w = which == PREVIOUS_WORD && !right ? heed_detach(w) : w;
+    heed_tensor *y = heed_matmul(w, p[2]);
+    y = which == MULTI_HEAD && !right ? y : heed_transpose(y, 1, 2);
     return heed_linear_forward(m->W_o, heed_reshape(y, heed_shape_of_tensor(x)));
 }
 
@@ -162,7 +120,7 @@ static heed_tensor *loss_of(int which, bool right, struct model *m)
     heed_tensor *last = heed_narrow(symbols, 1, 1, LENGTH);
     heed_tensor *x = heed_embedding_forward(m->embedding, which == NEXT_WORD ? first : last);
     x = heed_position_encoding_forward(m->positions, x);
-    x = heed_add(x, right ? computed(which, "right", m->attention, x, NULL)
+    x = heed_add(x, right ? computed(which, true, m->attention, x, NULL)
                           : theirs(which, m->attention, x, NULL, &weights));
     heed_tensor *logits = heed_linear_forward(m->output, x);
     heed_tensor *targets = which == NEXT_WORD ? last : first;
@@ -282,10 +240,10 @@ static heed_tensor *leaf_of(heed_tensor *x)
     return heed_set_requires_grad(heed_clone(heed_detach(x)), true);
 }
 
-static result result_of_form(int which, const char *f, const input *in)
+static result result_of_class(int which, bool right, const input *in)
 {
     heed_tensor *x = leaf_of(in->x);
-    return result_of(in, x, computed(which, f, in->m, x, in->is_word));
+    return result_of(in, x, computed(which, right, in->m, x, in->is_word));
 }
 
 static bool same(const result *a, const result *b)
@@ -301,22 +259,22 @@ static bool same(const result *a, const result *b)
 /* Of one class, over all inputs. */
 typedef struct verdict {
     bool right, given;
-    char text[600]; /* about the first input that is not right */
+    const char *text; /* about the first input that is not right */
 } verdict;
 
-/* Which rows of y see which tokens of x: the first difference between yours and the right class,
- * in `text`; whether there is one. */
-static bool explain_reach(int which, const input *in, char *text, size_t size)
+/* Which rows of y see which tokens of x: the first difference between yours and the right class;
+ * NULL if there is none. */
+static const char *explain_reach(int which, const input *in)
 {
     heed_tensor *none = NULL, *given[2], *changed[2];
     given[0] = heed_detach(theirs(which, in->m, in->x, in->is_word, &none));
-    given[1] = heed_detach(computed(which, "right", in->m, in->x, in->is_word));
+    given[1] = heed_detach(computed(which, true, in->m, in->x, in->is_word));
     for (int64_t key = 0; key < heed_size(in->x, 1); key++) {
         heed_tensor *x = heed_clone(in->x);
         heed_tensor *token = heed_narrow(x, 1, key, 1);
         heed_copy_into(token, heed_add_scalar(token, 1));
         changed[0] = heed_detach(theirs(which, in->m, x, in->is_word, &none));
-        changed[1] = heed_detach(computed(which, "right", in->m, x, in->is_word));
+        changed[1] = heed_detach(computed(which, true, in->m, x, in->is_word));
         for (int64_t row = 0; row < heed_size(in->x, 1) && heed_error_pending() == HEED_OK; row++) {
             bool sees[2];
             for (int i = 0; i < 2; i++) {
@@ -325,33 +283,27 @@ static bool explain_reach(int which, const input *in, char *text, size_t size)
             }
             const bool read = heed_at(in->is_word, HEED_INDEX(0, row)) > 0;
             if (read && sees[0] != sees[1]) {
-                snprintf(text, size,
-                         sees[0] ? "Now row %d sees token %d, and it should not."
-                                 : "Now row %d does not see token %d, and it should.",
-                         (int)row, (int)key);
-                return true;
+                return say(sees[0] ? "sees" : "blind", (int)row, (int)key);
             }
         }
     }
-    return false;
+    return NULL;
 }
 
-/* The first row of `weights` that does not sum to 1, in `text`; whether there is one. */
-static bool explain_sums(heed_tensor *weights, char *text, size_t size)
+/* The first row of `weights` that does not sum to 1; NULL if there is none. */
+static const char *explain_sums(heed_tensor *weights)
 {
     if (weights == NULL || weights->ndim != 3 || weights->dtype != HEED_F64) {
-        return false;
+        return NULL;
     }
     heed_tensor *sums = heed_contiguous(heed_sum_dim(heed_detach(weights), 2, false));
     for (int64_t i = 0; i < sums->numel; i++) {
         const double sum = heed_const_data_f64(sums)[i];
         if (!grade_near(sum, 1)) {
-            snprintf(text, size, "Now row %d of *weights sums to %.4g, and should sum to 1.",
-                     (int)(i % heed_size(sums, 1)), sum);
-            return true;
+            return say("sums", (int)(i % heed_size(sums, 1)), sum);
         }
     }
-    return false;
+    return NULL;
 }
 
 static void explain(int which, const input *in, heed_tensor *weights, const result *yours,
@@ -364,41 +316,46 @@ static void explain(int which, const input *in, heed_tensor *weights, const resu
         while (i < 4 && grade_equal(yours->of[DX + i], right->of[DX + i])) {
             i++;
         }
-        snprintf(v->text, sizeof v->text,
-                 "It computes the right numbers, but the gradient of %s is not right: %s learn "
-                 "what %s could.",
-                 leaves[i], i == 0 ? "layers before this one do not" : "it does not",
-                 i == 0 ? "they" : "it");
+        v->text = i == 0 ? say("gradient of x") : say("gradient", leaves[i]);
         return;
     }
-    for (int i = 0; i < REPAIRS; i++) {
-        if (repairs[i].which == which &&
-            grade_equal(yours->of[Y], result_of_form(which, repairs[i].form, in).of[Y])) {
-            snprintf(v->text, sizeof v->text, "%s", repairs[i].why);
+    const heed_tensor *x = in->x;
+    heed_tensor *W[] = {in->m->W_q->weight, in->m->W_k->weight, in->m->W_v->weight};
+    grade_let("x", in->x);
+    grade_let("W", heed_unsqueeze(heed_stack(W, 3, 0), 1));
+    grade_let("W_o", in->m->W_o->weight);
+    grade_let("mask", mask_of(which, true, heed_size(x, 1), in->is_word));
+    grade_let("unread", heed_logical_not(heed_unsqueeze(in->is_word, 2)));
+    grade_let_number("B", (double)heed_size(x, 0));
+    grade_let_number("T", (double)heed_size(x, 1));
+    grade_let_number("d", (double)heed_size(x, 2));
+    grade_let_number("heads", which == MULTI_HEAD ? in->m->heads : 1);
+    if (which == PADDED) {
+        grade_let("open", NULL);
+    } else if (which != ONE_HEAD) {
+        grade_let("future", heed_causal_block_mask(heed_size(x, 1)));
+        grade_let("ones", heed_ones(HEED_SHAPE(heed_size(x, 1), heed_size(x, 1)), HEED_BOOL));
+    }
+    for (struct mistake *m = grade_mistakes("class", "read"); m->why != NULL; m++) {
+        if (m->result != NULL && grade_equal(yours->of[Y], m->result)) {
+            v->text = m->why;
             return;
         }
     }
-    char why[300] = "Each row sees what it should, so it is the numbers: a score, a share or a "
-                    "value.";
     if (!printed) {
-        snprintf(v->text, sizeof v->text,
-                 "It is right for one sentence of 4 or 6 tokens, and not for other inputs: is it "
-                 "still the same class?");
+        v->text = grade_sentence("other inputs");
         return;
     }
-    if (!explain_sums(weights, why, sizeof why)) {
-        explain_reach(which, in, why, sizeof why);
-    }
+    const char *why = explain_sums(weights);
+    why = why == NULL ? explain_reach(which, in) : why;
     int64_t i = 0;
     const double *mine = heed_const_data_f64(heed_contiguous(yours->of[Y]));
     const double *good = heed_const_data_f64(heed_contiguous(right->of[Y]));
     while (grade_near(mine[i], good[i])) {
         i++;
     }
-    snprintf(v->text, sizeof v->text,
-             "It computes something else now, but not what it should: y[%d] is %.4g, and should be "
-             "%.4g. %s",
-             (int)i, isnan(mine[i]) ? fabs(mine[i]) : mine[i], good[i], why);
+    v->text = say("something else", (int)i, isnan(mine[i]) ? fabs(mine[i]) : mine[i], good[i],
+                  why == NULL ? grade_sentence("numbers") : why);
 }
 
 static void check(int which, const input *in, bool printed, verdict *v)
@@ -414,27 +371,25 @@ static void check(int which, const input *in, bool printed, verdict *v)
     }
     if (fails) {
         if (v->right) {
-            snprintf(v->text, sizeof v->text, "%s%s",
-                     heed_error_pending() != HEED_OK ? "Heed reports an error in your code: "
-                     : y == NULL                     ? "It returns NULL."
-                                                     : "The shape of y is not that of x.",
-                     heed_error_pending() != HEED_OK ? heed_error_message() : "");
+            v->text = heed_error_pending() != HEED_OK
+                          ? say("Heed reports an error in your code: %s", heed_error_message())
+                      : y == NULL ? "It returns NULL."
+                                  : grade_sentence("shape");
         }
         heed_error();
         v->right = v->given = false;
         return;
     }
-    const result right = result_of_form(which, "right", in),
-                 given = result_of_form(which, "given", in);
+    const result right = result_of_class(which, true, in),
+                 given = result_of_class(which, false, in);
     const bool is_right = same(&yours, &right);
     if (!is_right && v->right) {
         explain(which, in, weights, &yours, &right, printed, v);
     }
     if (is_right && v->right && which != NEXT_WORD && which != MULTI_HEAD &&
         (weights == NULL || weights->ndim != 3)) {
-        snprintf(v->text, sizeof v->text,
-                 "y is right, but *weights %s: the map needs the weights, (B, T, T).",
-                 weights == NULL ? "is not set" : "has another shape");
+        v->text = say("y is right, but *weights %s: the map needs the weights, (B, T, T).",
+                      weights == NULL ? "is not set" : "has another shape");
         v->right = v->given = false;
     }
     v->right = v->right && is_right;
@@ -479,14 +434,6 @@ static void check_all(int which, verdict *v)
 
 static void grade(void)
 {
-    static const char *const look[CLASSES] = {
-        "Add up a row of its map, then a column. Which of the two should be 100?",
-        "No model can predict random symbols, and this one does. So what does a row see?",
-        "Each head has the causal mask, and still row 0 sees token 1. Which line after the softmax "
-        "could bring numbers of token 1 into row 0?",
-        "Look at the columns of its map that have weights, and at those that have none.",
-        "It learns something, then stops: it attends as it did before training. Which parameters "
-        "would have to learn that, and what do they learn from?"};
     int right = 0, given = 0, wrong = CLASSES;
     verdict v[CLASSES];
     setenv("COLUMNS", "88", 1); /* of symptoms, wherever they are printed */
@@ -525,18 +472,8 @@ static void grade(void)
         printf("\n  The symptom of %s, as it is now:\n\n", names[wrong]);
         print_symptom(wrong);
     }
-    grade_fail("%d of 5 are right. %s", right, v[wrong].given ? look[wrong] : v[wrong].text);
+    grade_fail("some", right,
+               v[wrong].given ? grade_sentence(say("look %d", wrong + 1)) : v[wrong].text);
 }
 
-const struct task task = {
-    10,
-    "find the fault",
-    {"Compare each symptom with what a right class would show: rows of 100 percent, a loss of ln "
-     "16, dots above the diagonal, words that look at words, a loss that falls to 0. "
-     "docs/attention.md has the mistakes that lead to such symptoms.",
-     "1: which dim of (B, queries, keys) has the keys? 2: row 0 should see one symbol. 3: what "
-     "does a reshape make of (B, heads, T, d_head)? 4: what does true mean to heed_masked_fill? 5: "
-     "where does the graph end?"},
-    grade,
-    {"Which of the five faults does a loss curve show, and which does it not?",
-     "Which check would have found each fault before training?"}};
+const struct task task = {10, grade};

@@ -58,51 +58,25 @@ static double divisor_of(int64_t T, int64_t S, int64_t d)
 /* Scores that are c times what they should be. */
 static const char *explain_scale(heed_tensor *q, double c)
 {
-    static char text[400];
-    const double d = (double)heed_size(q, -1);
-    const double divisor = divisor_of(5, 11, 7);
+    enum { T = 5, S = 11, D = 7 };
+    const double d = (double)heed_size(q, -1), divisor = divisor_of(T, S, D);
     const double heads = q->ndim == 4 ? (double)heed_size(q, 1) : 1;
     if (c == 0) {
-        return "All your scores are 0. If you divide integers: in C, 1 / 2 is 0.";
+        return say("all 0");
     }
-    for (int i = 0; i < 4; i++) { /* before d, which may be as large */
-        const double tokens = i % 2 == 0 ? 11 : 5;
+    for (int i = 0; i < 4; i++) {
+        const double tokens = i % 2 == 0 ? S : T;
         if (grade_near(divisor, i < 2 ? sqrt(tokens) : tokens)) {
-            snprintf(text, sizeof text,
-                     "You divide by the %snumber of %s. A longer text would change the scores of "
-                     "the same two tokens. What grows a score is how many products are added up in "
-                     "it.",
-                     i < 2 ? "root of the " : "", i % 2 == 0 ? "keys" : "queries");
-            return text;
+            return say("tokens", i < 2 ? "root of the " : "", i % 2 == 0 ? "keys" : "queries");
         }
     }
-    /* Before d, which may be as large: earlier cases have found a division by d. */
     if (heads > 1 && grade_near(c, 1 / sqrt(heads))) {
-        snprintf(text, sizeof text,
-                 "You divide by the root of %g = %g heads of %g features, the width of the model. "
-                 "A score in one head is a sum of %g products only.",
-                 heads * d, heads, d, d);
-        return text;
+        return say("width", (int)(heads * d), (int)heads, (int)d, (int)d);
     }
-    if (grade_near(c, sqrt(d))) {
-        return "Your scores are products that are not scaled. A sum of d products grows with d, "
-               "and softmax of large scores gives nearly everything to one key, with a gradient of "
-               "nearly 0. (If you scale: C has made the divisor 1. In C, 1 / 2 is 0, so pow(d, 1 / "
-               "2) is 1, and (int)sqrt(2) is 1, too.)";
-    }
-    if (grade_near(c, d)) {
-        return "You multiply by the root of d. The products are too large already: they are to "
-               "become smaller.";
-    }
-    if (grade_near(c, 1 / sqrt(d))) {
-        return "You divide by d, without the root (or by the root twice). The scores become too "
-               "small, and softmax gives all keys nearly the same share.";
-    }
-    snprintf(text, sizeof text,
-             "Each of your scores is %.4g times what it should be: the products are right, and "
-             "what you divide by, %.4g, does not follow from the shapes of this case.",
-             c, sqrt(d) / c);
-    return text;
+    return grade_near(c, sqrt(d))   ? say("not scaled")
+           : grade_near(c, d)       ? say("multiplied")
+           : grade_near(divisor, D) ? say("by d")
+                                    : say("constant", c, sqrt(d) / c, (int)d);
 }
 
 /* Whether each row or column sums to 1 and nothing is negative. */
@@ -120,44 +94,24 @@ static void explain(heed_tensor *q, heed_tensor *k, heed_tensor *yours, heed_ten
     yours = heed_to(heed_detach(yours), HEED_F64);
     q = heed_to(q, HEED_F64);
     k = heed_to(k, HEED_F64);
-    struct mistake mistakes[] = {
-        {right, NULL}, /* the scale is wrong */
-        {grade_try(heed_matmul(q, k)),
-         "Your keys are not transposed (a reshape does not do that: it keeps the order of the "
-         "numbers): a row of q is multiplied by columns of k, which have one feature of all keys. "
-         "A score belongs to one query and one key."},
-        {grade_try(heed_matmul(k, heed_transpose(q, -2, -1))),
-         "Your scores are transposed, k q^T: row i has the scores of key i with all queries. Each "
-         "row should belong to a query, because softmax runs along rows."},
-        {grade_try(heed_matmul(heed_transpose(q, -2, -1), k)),
-         "You multiply q^T k: that compares features, each with each, added up over the tokens. A "
-         "score compares a query with a key."},
-        {grade_try(heed_mul(q, k)),
-         "You multiply numbers in the same place, q * k. A score is the sum of d such products, of "
-         "each query with each key."},
-        {k->ndim > 2 ? grade_try(heed_matmul(q, heed_transpose(k, 0, 1))) : NULL,
-         "You exchange dims 0 and 1 of the keys. In a batch these are the sequences and the "
-         "tokens, so queries meet keys of other sequences. Which dims are always the tokens and "
-         "the features?"},
-        {k->ndim > 3 ? grade_try(heed_matmul(q, heed_transpose(k, 1, 2))) : NULL,
-         "You exchange dims 1 and 2 of the keys. With heads these are the heads and the tokens, so "
-         "queries meet keys of other heads. Which dims are always the tokens and the features?"},
-        {NULL, NULL}};
-    for (int i = (int)(sizeof mistakes / sizeof *mistakes) - 2; i >= 0; i--) {
-        mistakes[i].result = fitted(mistakes[i].result, yours, &c);
+    grade_let("q", q);
+    grade_let("k", k);
+    struct mistake *mistakes = grade_mistakes("scores", "product");
+    int count = 0;
+    while (mistakes[count].why != NULL) {
+        count++;
     }
-    mistakes[0].why = explain_scale(q, c);
+    while (count-- > 0) { /* c is that of the right product at last */
+        mistakes[count].result = fitted(mistakes[count].result, yours, &c);
+    }
+    mistakes[0].why = explain_scale(q, c * sqrt((double)heed_size(q, -1)));
     grade_show_tensor("q", grade_first_wrong(q, yours, right), NULL);
     grade_show_tensor("k", grade_first_wrong(k, yours, right), NULL);
+    const bool shares = yours->ndim > 1 && (are_shares(yours, -1) || are_shares(yours, -2));
     grade_compare("scores", yours, right, mistakes,
-                  heed_item(heed_amin(yours)) == -INFINITY
-                      ? "Some of your scores are -inf: hidden by a mask. Masks come in task 3."
-                  : yours->ndim > 1 && (are_shares(yours, -1) || are_shares(yours, -2))
-                      ? "Your scores are shares already: they sum to 1. Softmax comes later, after "
-                        "a mask has hidden some of the scores."
-                      : "Score (i, j) is the sum of the products of the features of query i and "
-                        "key j, divided by the root of the number of features. Compute one of the "
-                        "numbers in brackets by hand.");
+                  say(heed_item(heed_amin(yours)) == -INFINITY ? "masked"
+                      : shares                                 ? "shares"
+                                                               : "otherwise"));
 }
 
 /* ---- cases ---- */
@@ -201,15 +155,4 @@ static void grade(void)
     }
 }
 
-const struct task task = {
-    2,
-    "scores of queries and keys",
-    {"Write down the shapes: (T, d) times (d, S) gives (T, S). k has (S, d). Which function "
-     "exchanges two dims, and which two are the same with and without a batch?",
-     "Dims counted from the end, -1 and -2, are the features and the tokens with any number of "
-     "dims in front. heed_size(q, -1) is d: an int64_t, so convert it before you take a root."},
-    grade,
-    {"Queries and keys of 64 features have a variance of 1. How large are typical products of a "
-     "query and a key, and how large are typical scores?",
-     "The scores of a text of 10 tokens are computed, and then those of the same text with an 11th "
-     "token. Which of the old scores change?"}};
+const struct task task = {2, grade};

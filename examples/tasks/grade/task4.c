@@ -2,119 +2,22 @@
 #define GRADER
 #include "task4.h"
 
-/* ---- the formula, and what known mistakes compute ---- */
-
 enum { Q, K, V };
 
-/* Known mistakes; three letters are the roles of queries, keys and values. The first ones need a
- * mask. */
-static const struct {
-    const char *form, *why;
-} forms[] = {
-    {"too high",
-     "Blocked keys get all the weight here: the scores of the other keys, below -14000, "
-     "are lower than the number that you block with. It should be below all scores."},
-    {"no mask", "The mask has no effect: blocked keys get weights, too. A model that writes text "
-                "would see the words that it has to predict."},
-    {"inverted", "You block what the mask allows, and allow what it blocks: here, true blocks. (A "
-                 "row of NaN has no allowed key left.)"},
-    {"inverted, finite",
-     "You block what the mask allows, and allow what it blocks: here, true blocks."},
-    {"after", "Blocked weights become 0 after the softmax. They have taken their share by then: "
-              "the weights that are left sum to less than 1."},
-    {"zero scores", "Blocked keys get the score 0. That is a score like any other: exp(0) is 1, "
-                    "and the key gets a weight."},
-    {"plus infinity",
-     "Blocked keys get the score +INFINITY, and inf - inf, in the softmax, is NaN. "
-     "The weight of -INFINITY is 0."},
-    {"added", "The mask is added as 0 and 1. A blocked key's score then grows by 1, and nothing is "
-              "blocked."},
-    {"not scaled", "Your scores are not scaled. A score is a sum of d products, so it grows with "
-                   "d; the softmax of large scores is nearly one-hot, and its gradient nearly 0."},
-    {"by root 2", "Your scores are divided by the root of 2 in each case. It was the root of d "
-                  "before; here d is another number."},
-    {"by tokens", "Your scores are divided by the root of the number of tokens, so the same words "
-                  "get other weights in a longer sentence. Over what does a score sum?"},
-    {"by width", "Your scores are divided by d, not by its root: the variance of a sum of d "
-                 "products grows with d, so its size grows with the root."},
-    {"multiplied", "Your scores are multiplied by the root of d. They should become smaller."},
-    {"over queries", "Your softmax runs along row_dim, the queries: the weights of a key sum to 1, "
-                     "those of a query do not. A row of y should be a mean of the values."},
-    {"no softmax", "There is no softmax: your scores are used as weights. They can be negative, "
-                   "and their sum is not 1."},
-    {"qkk", "Your values are computed by W_k, and W_v has no effect: what a word is found by would "
-            "be what it passes on."},
-    {"qkx", "The encodings themselves are your values: W_v has no effect."},
-    {"vkq", "Queries and values are exchanged: y is a mean of what the words look for."},
-    {"qvk", "Keys and values are exchanged: y is a mean of what the words are found by."},
-    {"kqv", "Your scores are transposed: row i belongs to key i. (Or W_q and W_k are exchanged.) A "
-            "row should have the scores of one query with all keys."},
-    {"qqv", "Your keys are computed by W_q, and W_k has no effect: *it* would find *pizza* just as "
-            "*pizza* finds *it*."},
-    {"x W", "You multiply by the weights themselves, x W. A Linear multiplies by their transpose: "
-            "its weight has the shape (out, in)."},
-    {"residual", "You add x. That is done around attention, in a block; the class returns what "
-                 "attention finds."},
-    {"causal",
-     "You block later tokens, though the mask is NULL. What is blocked says the mask alone."},
-    {"exchanged", "row_dim and col_dim are exchanged: your softmax runs along row_dim, and row_dim "
-                  "gives the d of the root."},
-    {"q alone", "y is q so far: no token has looked at another one."},
-    {"v alone", "y is v so far: no token has looked at another one."},
-};
-enum { FORMS = sizeof forms / sizeof *forms, OF_MASKS = 8 };
-
-static heed_tensor *mask_scores(heed_tensor *scores, heed_tensor *mask, const char *f)
+/* Sets what the formulas read. x (..., T, d); w: the weights (d, d). */
+static void let_inputs(heed_tensor *x, heed_tensor *const w[3], heed_tensor *mask)
 {
-    if (is(f, "inverted") || is(f, "inverted, finite")) {
-        return heed_masked_fill(scores, heed_logical_not(mask),
-                                is(f, "inverted") ? -INFINITY : -1e9);
+    grade_forget();
+    grade_let("x", x);
+    grade_let("W_q", w[Q]);
+    grade_let("W_k", w[K]);
+    grade_let("W_v", w[V]);
+    grade_let("mask", mask);
+    if (mask == NULL) {
+        grade_let("unasked", heed_causal_block_mask(heed_size(x, -2)));
     }
-    if (is(f, "added")) {
-        return heed_add(scores, heed_to(mask, HEED_F64));
-    }
-    if (is(f, "no mask") || is(f, "after")) {
-        return scores;
-    }
-    return heed_masked_fill(scores, mask,
-                            is(f, "zero scores") || is(f, "no softmax") ? 0
-                            : is(f, "plus infinity")                    ? INFINITY
-                            : is(f, "too high")                         ? 1e9
-                                                                        : -INFINITY);
-}
-
-/* x (..., T, d), f64; w: the weights (d, d). */
-static heed_tensor *attend(heed_tensor *x, heed_tensor *const w[3], heed_tensor *mask,
-                           const char *f)
-{
-    const char *roles = strlen(f) == 3 && strspn(f, "qkvx") == 3 ? f : "qkv";
-    heed_tensor *p[3];
-    for (int i = 0; i < 3; i++) {
-        heed_tensor *weight = roles[i] == 'x' ? NULL : w[strchr("qkv", roles[i]) - "qkv"];
-        p[i] = weight == NULL ? x
-               : is(f, "x W") ? heed_matmul(x, weight)
-                              : heed_matmul(x, heed_transpose(weight, 0, 1));
-    }
-    if (is(f, "q alone") || is(f, "v alone")) {
-        return p[f[0] == 'q' ? Q : V];
-    }
-    const double d = (double)heed_size(x, -1), T = (double)heed_size(x, -2);
-    const double divisor = is(f, "not scaled")                        ? 1
-                           : is(f, "by root 2")                       ? sqrt(2)
-                           : is(f, "by tokens") || is(f, "exchanged") ? sqrt(T)
-                           : is(f, "by width")                        ? d
-                           : is(f, "multiplied")                      ? 1 / sqrt(d)
-                                                                      : sqrt(d);
-    heed_tensor *weights =
-        heed_div_scalar(heed_matmul(p[Q], heed_transpose(p[K], -2, -1)), divisor);
-    mask = is(f, "causal") ? heed_causal_block_mask(heed_size(x, -2)) : mask;
-    weights = mask != NULL ? mask_scores(weights, mask, f) : weights;
-    if (!is(f, "no softmax")) {
-        weights = heed_softmax(weights, is(f, "over queries") || is(f, "exchanged") ? -2 : -1);
-    }
-    weights = is(f, "after") ? heed_masked_fill(weights, mask, 0) : weights;
-    heed_tensor *y = heed_matmul(weights, p[V]);
-    return is(f, "residual") ? heed_add(x, y) : y;
+    grade_let_number("T", (double)heed_size(x, -2));
+    grade_let_number("d", (double)heed_size(x, -1));
 }
 
 /* ---- the module ---- */
@@ -143,7 +46,10 @@ static _Noreturn void explain_missing(struct self_attention *self, int64_t d_mod
         for (int i = 0; other != n && i < 3; i++) {
             w[i] = weight_of(self, i == n ? other : i);
         }
-        if (other != n && grade_equal(y, attend(heed_to(x, HEED_F64), w, NULL, "right"))) {
+        if (other != n) {
+            let_inputs(x, w, NULL);
+        }
+        if (other != n && grade_equal(y, grade_right("forward", "y"))) {
             grade_fail("The module has no parameter %s (it has 2 in all). Your code uses the layer "
                        "of %s in its place, so both will always be the same. Each of the three "
                        "needs a layer of its own.",
@@ -206,7 +112,6 @@ static struct self_attention *make(int64_t d_model, int row_dim, int col_dim, bo
 static void check(struct self_attention *self, heed_tensor *x, heed_tensor *mask, bool other_dims)
 {
     heed_tensor *const w[3] = {weight_of(self, Q), weight_of(self, K), weight_of(self, V)};
-    heed_tensor *wide = heed_to(x, HEED_F64);
     heed_tensor *x_before = heed_clone(x), *mask_before = mask != NULL ? heed_clone(mask) : NULL;
     heed_tensor *y = self_attention_forward(self, x, mask);
     if (other_dims && heed_error_pending() != HEED_OK) {
@@ -223,7 +128,8 @@ static void check(struct self_attention *self, heed_tensor *x, heed_tensor *mask
     }
     grade_returned("y", y, heed_shape_of_tensor(x));
     HEED_SCOPE_NO_GRAD(scope);
-    heed_tensor *right = heed_to(attend(wide, w, mask, "right"), x->dtype);
+    let_inputs(x, w, mask);
+    heed_tensor *right = heed_to(grade_right("forward", "y"), x->dtype);
     if (grade_matches("y", y, right)) {
         return;
     }
@@ -233,14 +139,8 @@ static void check(struct self_attention *self, heed_tensor *x, heed_tensor *mask
             grade_show_tensor(names[n], w[n], NULL);
         }
     }
-    struct mistake mistakes[FORMS + 1] = {{0}};
-    for (int f = 0; f < FORMS; f++) {
-        const bool applies = mask != NULL ? !is(forms[f].form, "causal") : f >= OF_MASKS;
-        mistakes[f].result = applies ? attend(wide, w, mask, forms[f].form) : NULL;
-        mistakes[f].why = forms[f].why;
-    }
     grade_compare(
-        "y", y, right, mistakes,
+        "y", y, right, grade_mistakes("forward", "y"),
         isnan(heed_item(heed_sum(y))) ? "y has NaN: 0 times inf is NaN (a mask of 0 and 1 "
                                         "multiplied by -inf), and so are inf - inf, and 0 / 0 if "
                                         "each exp of a row is 0, as exp(-9000) is."
@@ -403,16 +303,4 @@ static void grade(void)
     }
 }
 
-const struct task task = {
-    4,
-    "the tutorial's class SelfAttention",
-    {"HEED_CHILD registers a layer (examples/custom_module.c), and heed_linear_new has an "
-     "option for bias=False. The forward follows the tutorial: q, k, v; sims; scaled_sims; the "
-     "mask; attention_percent; their product with v.",
-     "No dim is written as a number: tokens are in self->row_dim, features in self->col_dim; of "
-     "the scores, row_dim has the queries and col_dim the keys. A score of -inf becomes a weight "
-     "of 0."},
-    grade,
-    {"Why are there three matrices? What could the class no longer learn if W_k were W_q?",
-     "The class works without HEED_CHILD, too, if the struct's fields are set. When would you "
-     "notice, and how?"}};
+const struct task task = {4, grade};

@@ -102,71 +102,29 @@ static const char *experiment(heed_tensor *yours, heed_tensor *expected, heed_te
 static void compare(heed_tensor *yours, heed_tensor *x, int dim, heed_tensor *g)
 {
     heed_tensor *y = heed_softmax(x, dim), *right = gradient(heed_softmax, x, dim, g);
-    heed_tensor *zero = heed_zeros_like(x), *gy = heed_mul(g, y), *xy = heed_mul(g, x);
-    heed_tensor *sum = heed_sum_dim(gy, dim, true), *first = heed_mul(y, heed_sub(g, sum));
-    heed_tensor *other_dim = NULL, *narrow = NULL, *of_x = heed_sum_dim(xy, dim, true);
+    heed_tensor *another = heed_randn(heed_shape_of_tensor(x), x->dtype);
+    grade_let("x", x);
+    grade_let("y", y);
+    grade_let("g", g);
+    grade_let_number("dim", dim);
+    grade_let_number("factor", heed_item(heed_sum(heed_mul(yours, right))) /
+                                   heed_item(heed_sum(heed_mul(right, right))));
+    if (grade_equal(yours, gradient(my_softmax, x, dim, another))) {
+        grade_let("same", yours);
+    }
     if (x->ndim > 1) {
-        const int other = dim == 0 || dim == -x->ndim ? 1 : 0;
-        other_dim = heed_mul(y, heed_sub(g, heed_sum_dim(gy, other, true)));
+        grade_let_number("other", dim == 0 || dim == -x->ndim);
     }
     if (x->ndim == 2 && heed_size(x, 0) == heed_size(x, 1)) {
-        narrow = heed_mul(y, heed_sub(g, heed_sum_dim(gy, dim, false)));
+        grade_let("lost", heed_sum_dim(heed_mul(g, y), dim, false));
     }
-    const double factor =
-        heed_item(heed_sum(heed_mul(yours, right))) / heed_item(heed_sum(heed_mul(right, right)));
-    char every[200];
-    snprintf(every, sizeof every,
-             "Each element of dx is %.4g times what it should be: one factor too many.", factor);
-    const bool same = grade_equal(
-        yours, gradient(my_softmax, x, dim, heed_randn(heed_shape_of_tensor(x), x->dtype)));
-    heed_tensor *rest = heed_sub(heed_ones_like(y), y);
-    const struct mistake mistakes[] = {
-        {grade_equal(yours, zero) ? yours : NULL,
-         "dx is 0 everywhere. That is right only where all g of a row are equal, because then L is "
-         "that number times the sum of the shares, which no score changes."},
-        {same ? yours : NULL, "dx stays the same with another g. By the chain rule each derivative "
-                              "of y is multiplied by its g, the derivative of the loss."},
-        {heed_mul(gy, rest), "That is only how each score changes its own share (the diagonal of "
-                             "the derivative). It also changes the other shares of its row, since "
-                             "they sum to 1, and these have their g, too."},
-        {gy, "Half of it: g * y is what dx would be if the sum in the denominator stayed the same. "
-             "It changes with every score of the row."},
-        {g, "dx is g, as if softmax changed nothing. Each g must pass through the derivative of y "
-            "by x."},
-        {heed_neg(first), "The sign is wrong everywhere: a step along dx would lower L."},
-        {narrow, "The sums have lost their dim, so they are subtracted along the other one. (Where "
-                 "rows and columns differ in number, Heed would refuse.)"},
-        {other_dim, "The sum runs along another dim than the softmax. A score changes only the "
-                    "shares computed with it, those along the dim of the softmax."},
-        {heed_mul(y, heed_sub(g, heed_sum(gy))),
-         "The sum runs over the whole tensor. A score changes the shares of its own row alone (or "
-         "column, along dim 0)."},
-        {heed_sub(gy, sum), "The second term is the same for the whole row, though a score with a "
-                            "small share changes the others only a little. A factor is missing."},
-        {heed_sub(g, sum), "A factor is missing: a score whose share is nearly 0 changes nearly "
-                           "nothing, so its gradient must be nearly 0."},
-        {heed_mul(y, heed_add(g, sum)),
-         "The second term has the wrong sign: where one share grows, the others must shrink."},
-        {heed_mul(y, heed_sub(g, heed_sum_dim(g, dim, true))),
-         "The sum of g is taken without weights. How much does each share change?"},
-        {heed_sub(g, heed_mul(y, heed_sum_dim(g, dim, true))),
-         "That is the derivative of log_softmax."},
-        {heed_mul(y, heed_sub(g, heed_mean_dim(gy, dim, true))),
-         "A mean is taken where a sum is needed: the second term is too small by the length of the "
-         "row."},
-        {heed_mul(x, heed_sub(g, of_x)), "x stands where y belongs. The shares decide how much a "
-                                         "score matters, and x may be any number."},
-        {heed_mul(x, heed_sub(g, sum)), "One factor is x where y belongs."},
-        {heed_mul(y, heed_sub(g, of_x)),
-         "The sum is weighted with x; with the shares y it would be a mean of g."},
-        {heed_mul_scalar(right, factor), every},
-        {NULL, NULL}};
     if (!grade_equal(yours, right) && x->ndim <= 2) {
         grade_show_tensor("x", x, NULL);
         grade_show_tensor("y = softmax(x)", y, NULL);
         grade_show_tensor("g", g, NULL);
     }
-    grade_compare("dx", yours, right, mistakes, experiment(yours, right, x, dim, g));
+    grade_compare("dx", yours, right, grade_mistakes("dx", "dx"),
+                  experiment(yours, right, x, dim, g));
 }
 
 static heed_tensor *checked(heed_tensor *const *inputs, void *dim)
@@ -299,15 +257,4 @@ static void grade(void)
     }
 }
 
-const struct task task = {
-    6,
-    "the derivative of softmax",
-    {"Write y_i = e_i / s. Only e_j depends on x_j in the numerator, but s does for every i, so "
-     "dy_i/dx_j is not 0 for i other than j. Which sign does it have?",
-     "dy_i/dx_j is y_i (1 - y_i) for i = j and -y_i y_j otherwise. Put both into the sum over i of "
-     "g_i dy_i/dx_j, and take y_j out: what remains in the sum is one number per row, which "
-     "heed_sum_dim computes for all rows at once if it keeps the dim."},
-    grade,
-    {"Why is dx 0 if all g of a row are equal, and why is that a bad test of a backward?",
-     "A row of attention has the shares 0.999 and 0.001. How large can its gradients be, and what "
-     "does that mean for training?"}};
+const struct task task = {6, grade};

@@ -54,124 +54,37 @@ void keep(heed_tensor **place, heed_tensor *t)
     }
 }
 
-/* ---- the right row, and what known mistakes compute ---- */
+/* ---- the right row ---- */
 
-static const struct {
-    const char *form, *why;
-} forms[] = {
-    {"nothing", "The row is 0: the first token of a sentence attends to nothing. No token is "
-                "before it, but it should attend to itself."},
-    {"without itself", "The new token attends to the tokens before it, but not to itself: its key "
-                       "and value are not in the cache yet when it looks."},
-    {"itself alone", "The new token attends to itself alone: the keys and values of the tokens "
-                     "before it are lost."},
-    {"first alone", "The new token attends to token 0 alone. A causal mask for one query and p + 1 "
-                    "keys is aligned at the top left then: it takes the query for token 0. Which "
-                    "keys may the newest token not see?"},
-    {"at zero", "Each token gets position 0. One token is given, but it is not the first one of "
-                "its sentence."},
-    {"no position", "The tokens get no position: y does not depend on their order."},
-    {"next position",
-     "Each token gets the position after its own: the first one is at position 0."},
-    {"jump", "Only the first token gets its own position; those after it get the next one."},
-    {"twice", "The positions are added twice."},
-    {"parts, x as q",
-     "The query does not pass through W_q: scores are products of keys with x itself."},
-    {"parts, q no position",
-     "The query is computed from x without its position. Keys and values have "
-     "theirs."},
-    {"parts, k no position",
-     "The keys are computed from x without their positions, so the scores do not "
-     "depend on the order of the tokens."},
-    {"parts, v no position",
-     "The values are computed from x without their positions. Queries and keys "
-     "have theirs."},
-    {"parts, v joined to keys",
-     "The new value is joined to the keys of the tokens before, so old keys "
-     "are used as values."},
-    {"parts, k joined to values",
-     "The new key is joined to the values of the tokens before, so old "
-     "values are used as keys."},
-    {"parts, other order",
-     "Keys and values are in different orders: the new one is joined to the end of "
-     "one and to the front of the other. Each weight then goes to the value of "
-     "another token."},
-    {"parts, first and itself",
-     "The new token attends to token 0 and to itself: what step 1 has joined "
-     "is not in the cache. Does every step keep its keys and values?"},
-    {"old sentence",
-     "The tokens of the sentence before are still in the cache. Position 0 begins a new one."},
-    {"q as k", "The scores are products of queries with queries: the cache has W_q's results where "
-               "it should have keys."},
-    {"k as v", "Your values are keys: y is a mean of what W_k computes."},
-    {"v as k", "Your keys are values: the scores are products of queries with what W_v computes."},
-    {"no output", "The result does not pass through W_o."},
-};
-enum { FORMS = sizeof forms / sizeof *forms };
-
-/* The same where queries, keys and values come from different rows; x (B, p + 1, d). */
-static heed_tensor *row_of_parts(struct writer *m, heed_tensor *x, int64_t p, const char *f)
+/* Row p of x (B, T, d), (B, 1, d); sets what the formulas of known mistakes read. `old` is the
+ * sentence before, or NULL. */
+static heed_tensor *row_of(struct writer *m, heed_tensor *x, heed_tensor *old, int64_t p)
 {
-    heed_tensor *seen = with_positions(m, x, 0);
-    heed_tensor *new = heed_narrow(is(f, "parts, q no position") ? x : seen, 1, p, 1);
-    heed_tensor *k = heed_linear_forward(m->W_k, is(f, "parts, k no position") ? x : seen);
-    heed_tensor *v = heed_linear_forward(m->W_v, is(f, "parts, v no position") ? x : seen);
-    heed_tensor *old_k = heed_narrow(k, 1, 0, p), *old_v = heed_narrow(v, 1, 0, p);
-    heed_tensor *new_k = heed_narrow(k, 1, p, 1), *new_v = heed_narrow(v, 1, p, 1);
-    if (is(f, "parts, first and itself") && p > 0) {
-        old_k = heed_narrow(k, 1, 0, 1), old_v = heed_narrow(v, 1, 0, 1);
+    heed_tensor *positions = m->positions, *first = heed_narrow(positions, 0, 0, 1);
+    grade_forget();
+    grade_let_number("p", (double)p);
+    grade_let_number("d", (double)heed_size(x, 2));
+    grade_let("x", heed_narrow(x, 1, 0, p + 1));
+    grade_let("own", heed_narrow(positions, 0, 0, p + 1));
+    grade_let("zero", first);
+    grade_let("empty",
+              heed_zeros(HEED_SHAPE(heed_size(x, 0), LONGEST - p - 1, heed_size(x, 2)), HEED_F64));
+    if (p == 0) {
+        grade_let("first", heed_narrow(x, 1, 0, 1));
     }
-    k = heed_cat((heed_tensor *[]){is(f, "parts, k joined to values") ? old_v : old_k, new_k}, 2,
-                 1);
-    v = heed_cat((heed_tensor *[]){is(f, "parts, v joined to keys") ? old_k : old_v, new_v}, 2, 1);
-    k = is(f, "parts, other order") ? heed_flip(k, HEED_DIMS(1)) : k;
-    heed_tensor *q = is(f, "parts, x as q") ? new : heed_linear_forward(m->W_q, new);
-    return heed_linear_forward(m->W_o, attend(q, k, v, NULL));
-}
-
-/* Row p of x (B, T, d), (B, 1, d). `old` is the sentence before, or NULL. Returns NULL if the form
- * cannot be computed. */
-static heed_tensor *row_of(struct writer *m, heed_tensor *x, heed_tensor *old, int64_t p,
-                           const char *f)
-{
-    const bool out_of_range = (is(f, "next position") || is(f, "jump")) && p + 2 > LONGEST;
-    const bool no_old =
-        is(f, "old sentence") && (old == NULL || heed_size(old, 0) != heed_size(x, 0));
-    if (out_of_range || no_old || (is(f, "without itself") && p == 0) ||
-        (is(f, "nothing") && p > 0)) {
-        return NULL;
+    if (p + 2 <= LONGEST) {
+        heed_tensor *rows[] = {first, heed_narrow(positions, 0, 2, p)};
+        grade_let("next", heed_narrow(positions, 0, 1, p + 1));
+        grade_let("jump", heed_cat(rows, 2, 0));
     }
-    if (strncmp(f, "parts", 5) == 0) {
-        return row_of_parts(m, heed_narrow(x, 1, 0, p + 1), p, f);
+    if (old != NULL && heed_size(old, 0) == heed_size(x, 0)) {
+        grade_let("old", with_positions(m, old, 0));
     }
-    heed_tensor *seen = heed_narrow(x, 1, 0, p + 1);
-    if (is(f, "nothing")) {
-        return heed_zeros_like(seen);
-    }
-    if (is(f, "at zero")) {
-        seen = heed_add(seen, heed_narrow(m->positions, 0, 0, 1));
-    } else if (is(f, "jump")) {
-        heed_tensor *rows[] = {heed_narrow(m->positions, 0, 0, 1),
-                               heed_narrow(m->positions, 0, 2, p)};
-        seen = heed_add(seen, heed_cat(rows, 2, 0));
-    } else if (!is(f, "no position")) {
-        seen = with_positions(m, seen, is(f, "next position"));
-        seen = is(f, "twice") ? with_positions(m, seen, 0) : seen;
-    }
-    heed_tensor *q = heed_linear_forward(m->W_q, heed_narrow(seen, 1, p, 1));
-    if (is(f, "old sentence")) {
-        seen = heed_cat((heed_tensor *[]){with_positions(m, old, 0), seen}, 2, 1);
-    }
-    const int64_t n = heed_size(seen, 1);
-    seen = is(f, "without itself") ? heed_narrow(seen, 1, 0, p)
-           : is(f, "itself alone") ? heed_narrow(seen, 1, n - 1, 1)
-           : is(f, "first alone")  ? heed_narrow(seen, 1, 0, 1)
-                                   : seen;
-    struct heed_linear *keys = is(f, "q as k") ? m->W_q : is(f, "v as k") ? m->W_v : m->W_k;
-    struct heed_linear *values = is(f, "k as v") ? m->W_k : m->W_v;
-    heed_tensor *y =
-        attend(q, heed_linear_forward(keys, seen), heed_linear_forward(values, seen), NULL);
-    return is(f, "no output") ? y : heed_linear_forward(m->W_o, y);
+    grade_let("W_q", m->W_q->weight);
+    grade_let("W_k", m->W_k->weight);
+    grade_let("W_v", m->W_v->weight);
+    grade_let("W_o", m->W_o->weight);
+    return heed_to(grade_right("step", "y"), x->dtype);
 }
 
 /* ---- what a step computes: the work that a cache saves ---- */
@@ -264,7 +177,7 @@ static void explain_shape(struct writer *m, heed_tensor *y, heed_tensor *x, int6
         }
         bool all = rows != NULL && heed_error() == HEED_OK; /* rows of writer_forward */
         for (int64_t i = 0; all && i < heed_size(rows, 1); i++) {
-            all = grade_equal(heed_narrow(rows, 1, i, 1), row_of(m, x, NULL, i, "right"));
+            all = grade_equal(heed_narrow(rows, 1, i, 1), row_of(m, x, NULL, i));
         }
         why =
             all ? "These are the rows of all tokens up to this one. The step returns the new "
@@ -303,7 +216,7 @@ static void check_step(struct writer *m, heed_tensor *x, heed_tensor *old, int64
     HEED_SCOPE_NO_GRAD(scope);
     struct work work = {.m = m};
     heed_hook hook = {.context = &work, .result = count};
-    heed_tensor *right = row_of(m, x, old, p, "right");
+    heed_tensor *right = row_of(m, x, old, p);
     heed_tensor *token = heed_clone(heed_narrow(x, 1, p, 1));
     heed_hook_add(&hook);
     heed_tensor *y = writer_step(m, token, p);
@@ -334,26 +247,26 @@ static void check_step(struct writer *m, heed_tensor *x, heed_tensor *old, int64
     if (heed_size(x, 2) == 2) {
         show_inputs(m, x, p);
     }
-    struct mistake mistakes[FORMS + 1] = {{0}};
-    for (int f = 0; f < FORMS; f++) {
-        mistakes[f] = (struct mistake){row_of(m, x, old, p, forms[f].form), forms[f].why};
-    }
+    struct mistake *mistakes = grade_mistakes("step", "y");
     /* Two mistakes can be the same in this step; the next one tells. At step 0 a value is the
      * result, so its position is that of all. At step 1, the first alone is all but itself. */
     static const struct {
         int64_t step;
         const char *one, *other;
-    } twins[] = {{0, "no position", "parts, v no position"}, {1, "without itself", "first alone"}};
+    } twins[] = {{0, "seen = x", "v = x @ t(W_v)"},
+                 {1, "among = narrow(seen, 1, 0, p)", "among = narrow(seen, 1, 0, 1)"}};
     for (int i = 0; i < 2; i++) {
-        if (p != twins[i].step || !grade_equal(y, row_of(m, x, old, p, twins[i].one)) ||
-            p + 1 >= heed_size(x, 1)) {
-            continue;
+        struct mistake *one = mistakes;
+        while (!is(one->changes, twins[i].one)) {
+            one++;
         }
-        heed_tensor *next = writer_step(m, heed_contiguous(heed_narrow(x, 1, p + 1, 1)), p + 1);
-        const bool is_other = heed_error() == HEED_OK && next != NULL &&
-                              grade_equal(next, row_of(m, x, old, p + 1, twins[i].other));
-        for (int f = 0; is_other && f < FORMS; f++) {
-            mistakes[f].result = is(forms[f].form, twins[i].one) ? NULL : mistakes[f].result;
+        if (p == twins[i].step && p + 1 < heed_size(x, 1) && grade_equal(y, one->result)) {
+            heed_tensor *next = writer_step(m, heed_contiguous(heed_narrow(x, 1, p + 1, 1)), p + 1);
+            const bool failed = heed_error() != HEED_OK || next == NULL;
+            row_of(m, x, old, p + 1);
+            if (!failed && grade_equal(next, grade_changed("step", "y", twins[i].other))) {
+                one->result = NULL;
+            }
         }
     }
     grade_compare("y", y, right, mistakes, otherwise);
@@ -469,7 +382,7 @@ static void check_given(void)
     heed_module_to(m, HEED_F64);
     heed_tensor *x = random_sentence(2, 5, m), *y = writer_forward(m, x);
     for (int64_t p = 0; p < 5; p++) {
-        if (y == NULL || !grade_equal(heed_narrow(y, 1, p, 1), row_of(m, x, NULL, p, "right"))) {
+        if (y == NULL || !grade_equal(heed_narrow(y, 1, p, 1), row_of(m, x, NULL, p))) {
             grade_fail("writer_forward is not what it was. Undo your change of it.");
         }
     }
@@ -495,14 +408,4 @@ static void grade(void)
     check_attention();
 }
 
-const struct task task = {
-    9,
-    "generation with a cache of keys and values",
-    {"Write writer_forward for the one token first, with its position. That is right for step 0. "
-     "From step 1 on, what does its query need besides its own key and value?",
-     "heed_cat appends along dim 1 (tokens) to what the last step kept; at position 0 there is "
-     "nothing to append to. Keep the result, then attend to all of it: nothing in it is later than "
-     "the new token, so there is nothing to block."},
-    grade,
-    {"Why does the cache hold no queries?",
-     "The model has a causal mask. Why would a cache be wrong for a model without one?"}};
+const struct task task = {9, grade};

@@ -1,8 +1,7 @@
 """What the graders of all tasks share.
 
-A grader is a module taskN.py with
+A grader is a text taskN.txt (formulas.py) and a module taskN.py with
 
-    TITLE, HINTS, QUESTIONS   a sentence each; two hints, the second says more; two questions to answer in words
     NAMES                     the functions and classes that the task asks for
     FORBIDDEN                 names of PyTorch's functions that do what the task builds
     grade(softmax)            gets them in this order; returns if every case passes
@@ -27,11 +26,17 @@ TASKS = os.path.dirname(FOLDER)
 sys.path.append(os.path.dirname(TASKS))  # attention_check.py is in the folder of tasks or above it
 import attention_check as attention_check_module  # noqa: E402
 from grade import ENDS  # noqa: E402
+from graders.formulas import Formulas  # noqa: E402
 
 attention_check = attention_check_module.attention_check
 GRADERS = (FOLDER + os.sep, os.path.join(TASKS, "grade.py"), os.path.abspath(attention_check_module.__file__))
 LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"),
              "<frozen")
+
+
+# What this imports takes seconds on a slow machine; they are not those of the learner's code.
+torch.use_deterministic_algorithms(torch.are_deterministic_algorithms_enabled(),
+                                   warn_only=torch.is_deterministic_algorithms_warn_only_enabled())
 
 
 class Stop(BaseException):
@@ -52,6 +57,7 @@ class NotBegun(Stop):
 class Current:
     """The case that is graded."""
 
+    formulas = None  # of the task
     number = 0
     text = ""
     begun = False  # whether one of the functions is written
@@ -69,9 +75,29 @@ def case(text):
     Current.tell(text)
 
 
-def fail(text):
+def say(name, *args):
+    """The sentence of this name, or `name` itself, with these arguments."""
+    return Current.formulas.say(name, *args)
+
+
+def fail(name, *args):
     """The case fails; says why, and what to do."""
-    raise Wrong(text)
+    raise Wrong(say(name, *args))
+
+
+def right(group, name, **names):
+    """What the formula `name` of a group computes."""
+    return changed(group, name, (), **names)
+
+
+def changed(group, name, changes, **names):
+    """The same with changes {name: expression}; None if they cannot be computed."""
+    return Current.formulas.values(group, names, changes).get(name)
+
+
+def mistakes(group, wanted, **names):
+    """What each mistake of a group makes of these formulas, "a b", and why it is one."""
+    return Current.formulas.mistakes(group, wanted, **names)
 
 
 # ---- numbers ----
@@ -329,7 +355,7 @@ def settings():
 
 def run(task, answers):
     """Grades what answers() returns, and says how it ended: "done", "wrong" or "not begun"."""
-    Current.number, Current.text, Current.warned = 0, "", set()
+    Current.formulas, Current.number, Current.text, Current.warned = task.formulas, 0, "", set()
     try:
         with settings():
             given = answers()

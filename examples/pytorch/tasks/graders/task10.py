@@ -8,19 +8,8 @@ import torch
 from torch import nn
 import torch.nn.functional as F
 
-from graders.common import NotBegun, attention_check, case, describe, equal, fail
+from graders.common import NotBegun, attention_check, case, describe, equal, fail, is_near, mistakes, say
 
-TITLE = "find the fault"
-HINTS = (
-    "Compare each symptom with what a right class would show: rows of 100 percent, a loss of ln 16, dots above the diagonal, "
-    "words that look at words, a loss that falls to 0. docs/attention.md has the mistakes that lead to such symptoms.",
-    "1: which dim of (B, queries, keys) has the keys? 2: row 0 should see one symbol. 3: what does a reshape make of (B, "
-    "heads, T, d_head)? 4: what does true mean to masked_fill? 5: where does the graph end?",
-)
-QUESTIONS = (
-    "Which of the five faults does a loss curve show, and which does it not?",
-    "Which check would have found each fault before training?",
-)
 NAMES = ("OneHead", "NextWord", "MultiHead", "Padded", "PreviousWord")
 FORBIDDEN = {}
 
@@ -31,62 +20,28 @@ def call(name, module, x, is_word):
     return y if isinstance(y, tuple) and len(y) == 2 else (y, None)
 
 
-# ---- the right classes, the given ones, and what known wrong repairs compute ----
-
-REPAIRS = {
-    "OneHead": {
-        "over batch": "Now the softmax runs along the batch: the shares of a word depend on the other sentences.",
-        "transposed": "Now the weights are transposed after the softmax. Rows sum to 1, but a row has the scores of a key with "
-                      "all queries.",
-    },
-    "NextWord": {
-        "no mask": "Now nothing is blocked.",
-        "not itself": "Now a symbol does not see itself, and the first one sees nothing: its row is 0 / 0.",
-        "past": "Now the mask blocks the past, and the future is seen.",
-    },
-    "MultiHead": {
-        "both by view": "Now heads are split and merged by a reshape alone: each row comes out where it was, but a head is a part "
-                        "of the sentence.",
-        "single head": "Now there is one head of the whole width. The class should have self.heads.",
-    },
-    "Padded": {
-        "no mask": "Words look at padding: the mask blocks nothing, or rows in place of columns.",
-    },
-    "PreviousWord": {},
-}
+# ---- the right classes and the given ones ----
 
 
-def mask_of(name, form, length, is_word):
+def mask_of(name, right, length, is_word):
     """true blocks; or None"""
-    if name == "OneHead" or form == "no mask":
-        return None
     if name == "Padded":  # (B, 1, 1, T), of all heads and queries
-        return (is_word if form == "given" else ~is_word)[:, None, None]
+        return (~is_word if right else is_word)[:, None, None]
     ones = torch.ones(length, length, dtype=torch.bool)
-    diagonal = 2 if name == "NextWord" and form == "given" else 0 if form == "not itself" else 1
-    return ones.tril(-1) if form == "past" else ones.triu(diagonal)
+    return None if name == "OneHead" else ones.triu(1 if right or name != "NextWord" else 2)
 
 
-def computed(name, form, m, x, is_word):
-    """y of a class: "right", "given" or one of its REPAIRS."""
-    heads = m.heads if name == "MultiHead" and form != "single head" else 1
-
-    def split(t):
-        if form == "both by view":
-            return t.reshape(len(t), heads, t.size(1), -1)
-        return t.unflatten(2, (heads, -1)).transpose(1, 2)
-
-    q, k, v = split(m.W_q(x)), split(m.W_k(x)), split(m.W_v(x))
+def computed(name, right, m, x, is_word):
+    """y of a right class or of the given one."""
+    heads = m.heads if name == "MultiHead" else 1
+    q, k, v = (layer(x).unflatten(2, (heads, -1)).transpose(1, 2) for layer in (m.W_q, m.W_k, m.W_v))
     weights = q @ k.transpose(2, 3) / math.sqrt(k.size(3))
-    mask = mask_of(name, form, x.size(1), is_word)
+    mask = mask_of(name, right, x.size(1), is_word)
     weights = weights if mask is None else weights.masked_fill(mask, -math.inf)
-    along_queries = (name, form) == ("OneHead", "given") or form == "transposed"
-    weights = torch.softmax(weights, 2 if along_queries else 0 if form == "over batch" else 3)
-    weights = weights.transpose(2, 3) if form == "transposed" else weights
-    weights = weights.detach() if (name, form) == ("PreviousWord", "given") else weights
+    weights = torch.softmax(weights, 3 if right or name != "OneHead" else 2)
+    weights = weights if right or name != "PreviousWord" else weights.detach()
     y = weights @ v
-    merged_by_view = (name, form) == ("MultiHead", "given") or form == "both by view"
-    return m.W_o((y if merged_by_view else y.transpose(1, 2)).reshape(x.shape))
+    return m.W_o((y.transpose(1, 2) if right or name != "MultiHead" else y).reshape(x.shape))
 
 
 # ---- symptoms ----
@@ -133,7 +88,7 @@ class Model(nn.Module):
         symbols = torch.randint(0, SYMBOLS, (BATCH, LENGTH + 1))
         first, last = symbols[:, :-1], symbols[:, 1:]
         x = self.embedding(first if name == "NextWord" else last) + self.positions
-        y = computed(name, "right", self.attention, x, None) if right else call(name, self.attention, x, None)[0]
+        y = computed(name, True, self.attention, x, None) if right else call(name, self.attention, x, None)[0]
         logits, targets = self.output(x + y), last if name == "NextWord" else first
         if name == "PreviousWord":  # no symbol is known before the first
             logits, targets = logits[:, 1:], targets[:, 1:]
@@ -209,33 +164,66 @@ class Input:
         if not torch.is_tensor(y):
             return "It returns None. Does a return lack?" if y is None else f"It returns {type(y).__name__}."
         if y.shape != x.shape:
-            return "The shape of y is not that of x."
+            return say("shape")
         y = torch.where(self.is_word[..., None], y, torch.zeros_like(y))
         grads = [None] * 5
         if y.requires_grad:
             grads = torch.autograd.grad((y * self.upstream).sum(), leaves, allow_unused=True)
         return [y.detach(), *(torch.zeros_like(leaf) if g is None else g for leaf, g in zip(leaves, grads))]
 
-    def results_of(self, name, form):
-        return self.results(lambda x: computed(name, form, self.module, x, self.is_word))
+    def results_of(self, name, right):
+        return self.results(lambda x: computed(name, right, self.module, x, self.is_word))
 
 
 def same(a, b):
     return all(equal(s, t) for s, t in zip(a, b))
 
 
+def explain_sums(weights):
+    """The first row of the weights that does not sum to 1."""
+    if torch.is_tensor(weights) and weights.dim() == 3:
+        for i, total in enumerate(weights.sum(2).flatten().tolist()):
+            if not is_near(total, 1):
+                return say("sums", i % weights.size(1), total)
+
+
+def explain_reach(name, given):
+    """Which rows of y see which tokens of x: the first difference between yours and the right class."""
+    def reach(f, key):
+        changed = given.x.clone()
+        changed[:, key] += 1
+        return [not equal(a, b) for a, b in zip(f(given.x).unbind(1), f(changed).unbind(1))]
+
+    for key in range(given.x.size(1)):
+        yours = reach(lambda x: call(name, given.module, x, given.is_word)[0], key)
+        right = reach(lambda x: computed(name, True, given.module, x, given.is_word), key)
+        for row, (sees, should) in enumerate(zip(yours, right)):
+            if given.is_word[0, row] and sees != should:
+                return say("sees" if sees else "blind", row, key)
+
+
 def explain(name, given, yours, right, printed):
     if equal(yours[0], right[0]):
         at = next(i for i in range(5) if not equal(yours[1 + i], right[1 + i]))
         leaf = ("x", "W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight")[at]
-        learns = "layers before this one do not learn what they could" if at == 0 else "it does not learn what it could"
-        return f"It computes the right numbers, but the gradient of {leaf} is not right: {learns}."
-    for form, why in REPAIRS[name].items():
-        if equal(yours[0], given.results_of(name, form)[0]):
+        return say("gradient of x") if at == 0 else say("gradient", leaf)
+    m, (B, T, d) = given.module, given.x.shape
+    names = {"x": given.x, "W": torch.stack([m.W_q.weight, m.W_k.weight, m.W_v.weight]).unsqueeze(1), "W_o": m.W_o.weight,
+             "mask": mask_of(name, True, T, given.is_word), "unread": ~given.is_word[..., None], "B": B, "T": T, "d": d,
+             "heads": m.heads if name == "MultiHead" else 1}
+    if name == "Padded":
+        names["open"] = None
+    elif name != "OneHead":
+        names.update(ones=torch.ones(T, T, dtype=torch.bool), future=names["mask"])
+    for result, why in mistakes("class", "read", **names):
+        if result is not None and equal(yours[0], result):
             return why
-    if printed:
-        return "It computes something else now, but not what it should."
-    return "It is right for one sentence of 4 or 6 tokens, and not for other inputs: is it still the same class?"
+    if not printed:
+        return say("other inputs")
+    with torch.no_grad():
+        why = (explain_sums(call(name, m, given.x, given.is_word)[1]) or explain_reach(name, given) or say("numbers"))
+    i = next(i for i, (a, b) in enumerate(zip(yours[0].flatten().tolist(), right[0].flatten().tolist())) if not is_near(a, b))
+    return say("something else", i, yours[0].flatten()[i].item(), right[0].flatten()[i].item(), why)
 
 
 def words(batch, length, pads):
@@ -265,23 +253,12 @@ def check(name, cls):
             text = text or yours
             is_right = is_given = False
             continue
-        right = given.results_of(name, "right")
+        right = given.results_of(name, True)
         if not same(yours, right):
             text = text or explain(name, given, yours, right, i < 2)
             is_right = False
-        is_given = is_given and same(yours, given.results_of(name, "given"))
+        is_given = is_given and same(yours, given.results_of(name, False))
     return "right" if is_right else "as it was" if is_given else "changed, and not right", text
-
-
-LOOK = {
-    "OneHead": "Add up a row of its map, then a column. Which of the two should be 100?",
-    "NextWord": "No model can predict random symbols, and this one does. So what does a row see?",
-    "MultiHead": "Each head has the causal mask, and still row 0 sees token 1. Which line after the softmax could bring numbers "
-                 "of token 1 into row 0?",
-    "Padded": "Look at the columns of its map that have weights, and at those that have none.",
-    "PreviousWord": "It learns something, then stops: it attends as it did before training. Which parameters would have to learn "
-                    "that, and what do they learn from?",
-}
 
 
 def grade(*classes):
@@ -305,4 +282,4 @@ def grade(*classes):
     if states[wrong] != "as it was":
         print(f"\n  The symptom of {name}, as it is now:\n")
         print_symptom(name, classes[wrong])
-    fail(f"{states.count('right')} of 5 are right. {LOOK[name] if states[wrong] == 'as it was' else texts[wrong]}")
+    fail("some", states.count("right"), say(f"look {wrong + 1}") if states[wrong] == "as it was" else texts[wrong])

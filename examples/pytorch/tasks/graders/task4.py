@@ -1,112 +1,25 @@
 """Grades task 4: the class SelfAttention."""
-import math
-
 import torch
 from torch import nn
 
-from graders.common import (NotBegun, attention_check, case, compare, equal, fail, matches, returned, show, unchanged,
-                            writes)
+from graders.common import (NotBegun, attention_check, case, compare, equal, fail, matches, mistakes, returned, right,
+                            show, unchanged, writes)
 
-TITLE = "the tutorial's class SelfAttention"
-HINTS = (
-    "An attribute that is a layer is registered, and nn.Linear has an option bias=False. The forward follows the "
-    "tutorial: q, k, v; sims; scaled_sims; the mask; attention_percent; their product with v.",
-    "No dim is written as a number: tokens are in self.row_dim, features in self.col_dim; of the scores, row_dim has the "
-    "queries and col_dim the keys. A score of -inf becomes a weight of 0.",
-)
-QUESTIONS = (
-    "Why are there three matrices? What could the class no longer learn if W_k were W_q?",
-    "The class works with its layers in a plain list, too. When would you notice, and how?",
-)
 NAMES = ("SelfAttention",)
 FORBIDDEN = {"scaled_dot_product_attention", "multi_head_attention_forward"}
 WEIGHTS = ("W_q.weight", "W_k.weight", "W_v.weight")
-
-
-# ---- the formula, and what known mistakes compute ----
-
-MISTAKES = {
-    "too high": "Blocked keys get all the weight here: the scores of the other keys, below -14000, are lower than the number that "
-                "you block with. It should be below all scores.",
-    "no mask": "The mask has no effect: blocked keys get weights, too. A model that writes text would see the words that "
-               "it has to predict.",
-    "inverted": "You block what the mask allows, and allow what it blocks: here, true blocks. (A row of NaN has no "
-                "allowed key left.)",
-    "inverted, finite": "You block what the mask allows, and allow what it blocks: here, true blocks.",
-    "after": "Blocked weights become 0 after the softmax. They have taken their share by then: the weights that are left "
-             "sum to less than 1.",
-    "zero scores": "Blocked keys get the score 0. That is a score like any other: exp(0) is 1, and the key gets a weight.",
-    "plus infinity": "Blocked keys get the score +INFINITY, and inf - inf, in the softmax, is NaN. The weight of -INFINITY is 0.",
-    "added": "The mask is added as 0 and 1. A blocked key's score then grows by 1, and nothing is blocked.",
-    "not scaled": "Your scores are not scaled. A score is a sum of d products, so it grows with d; the softmax of large "
-                  "scores is nearly one-hot, and its gradient nearly 0.",
-    "by root 2": "Your scores are divided by the root of 2 in each case. It was the root of d before; here d is another number.",
-    "by tokens": "Your scores are divided by the root of the number of tokens, so the same words get other weights in a "
-                 "longer sentence. Over what does a score sum?",
-    "by width": "Your scores are divided by d, not by its root: the variance of a sum of d products grows with d, so its "
-                "size grows with the root.",
-    "multiplied": "Your scores are multiplied by the root of d. They should become smaller.",
-    "over queries": "Your softmax runs along row_dim, the queries: the weights of a key sum to 1, those of a query do "
-                    "not. A row of y should be a mean of the values.",
-    "no softmax": "There is no softmax: your scores are used as weights. They can be negative, and their sum is not 1.",
-    "qkk": "Your values are computed by W_k, and W_v has no effect: what a word is found by would be what it passes on.",
-    "qkx": "The encodings themselves are your values: W_v has no effect.",
-    "vkq": "Queries and values are exchanged: y is a mean of what the words look for.",
-    "qvk": "Keys and values are exchanged: y is a mean of what the words are found by.",
-    "kqv": "Your scores are transposed: row i belongs to key i. (Or W_q and W_k are exchanged.) A row should have the "
-           "scores of one query with all keys.",
-    "qqv": "Your keys are computed by W_q, and W_k has no effect: *it* would find *pizza* just as *pizza* finds *it*.",
-    "residual": "You add x. That is done around attention, in a block; the class returns what attention finds.",
-    "causal": "You block later tokens, though the mask is None. What is blocked says the mask alone.",
-    "exchanged": "row_dim and col_dim are exchanged: your softmax runs along row_dim, and row_dim gives the d of the root.",
-    "q alone": "y is q so far: no token has looked at another one.",
-    "v alone": "y is v so far: no token has looked at another one.",
-    "by 2 d": "You divide by d, and then by 2: that is what / d ** 1 / 2 does, because ** comes before /. The root is "
-              "d ** (1 / 2).",
-    "x W": "You multiply by the weights themselves, x W. A Linear multiplies by their transpose: its weight has the "
-           "shape (out, in).",
-}
-OF_MASKS = [*MISTAKES][:8]
 
 
 def causal_mask(T):
     return torch.ones(T, T, dtype=torch.bool).triu(1)
 
 
-def mask_scores(scores, mask, form):
-    if form in ("inverted", "inverted, finite"):
-        return scores.masked_fill(~mask, -math.inf if form == "inverted" else -1e9)
-    if form == "added":
-        return scores + mask.double()
-    if form in ("no mask", "after"):
-        return scores
-    number = {"zero scores": 0, "no softmax": 0, "plus infinity": math.inf, "too high": 1e9}
-    return scores.masked_fill(mask, number.get(form, -math.inf))
-
-
-def attend(x, weights, mask, form="right"):
-    """x (..., T, d), f64; weights (d, d) by role. None if the form cannot be computed."""
-    if (mask is None and form in OF_MASKS) or (mask is not None and form == "causal"):
-        return None
-    computed = {role: x @ (w if form == "x W" else w.T) for role, w in weights.items()}
-    computed["x"] = x
-    q, k, v = (computed[role] for role in (form if set(form) <= set("qkvx") else "qkv"))
-    if form in ("q alone", "v alone"):
-        return computed[form[0]]
+def names_of(x, weights, mask=None):
+    """What the formulas read. x (..., T, d), weights by role."""
     T, d = x.shape[-2:]
-    divisor = {"not scaled": 1, "by root 2": math.sqrt(2), "by tokens": math.sqrt(T), "by width": d, "multiplied": 1 / math.sqrt(d),
-               "by 2 d": 2 * d, "exchanged": math.sqrt(T)}
-    percents = q @ k.transpose(-2, -1) / divisor.get(form, math.sqrt(d))
-    if mask is not None:
-        percents = mask_scores(percents, mask, form)
-    if form == "causal":
-        percents = percents.masked_fill(causal_mask(T), -math.inf)
-    if form != "no softmax":
-        percents = torch.softmax(percents, {"over queries": -2, "exchanged": -2}.get(form, -1))
-    if form == "after":
-        percents = percents.masked_fill(mask, 0)
-    y = percents @ v
-    return x + y if form == "residual" else y
+    names = {f"W_{role}": weight.double() for role, weight in weights.items()}
+    names.update(x=x.double(), mask=mask, T=T, d=d)
+    return names if mask is not None else {**names, "unasked": causal_mask(T)}
 
 
 # ---- the module ----
@@ -125,7 +38,7 @@ def explain_missing(module, d_model, missing):
         fail(f"{begin} The constructor's gap is still empty: it makes no layer.")
     for other in WEIGHTS if len(parameters) == 2 and torch.is_tensor(y) else ():
         weights = {name[2]: parameters.get(other if name == missing else name) for name in WEIGHTS}
-        if None not in weights.values() and equal(y, attend(x.double(), {role: w.double() for role, w in weights.items()}, None)):
+        if None not in weights.values() and equal(y, right("forward", "y", **names_of(x, weights))):
             fail(f"{begin} Your code uses the layer of {other} in its place, so both will always be the same. Each of the three "
                  "needs a layer of its own.")
     name = missing[:3]
@@ -181,7 +94,9 @@ def check(module, x, mask, other_dims):
     try:
         y = module(x, mask)
     except Exception as error:
-        if other_dims:
+        if mask is None and "None" in str(error):
+            error.advice = "The mask is None here: nothing is blocked."
+        elif other_dims:
             error.advice = "With row_dim 0 and col_dim 1, it works. Which dim does your code take for granted?"
         raise
     if y is None:
@@ -191,14 +106,15 @@ def check(module, x, mask, other_dims):
     if mask is not None:
         unchanged("mask", mask, mask_before)
     returned("y", y, x.shape)
-    right = attend(x.double(), weights, mask).to(x.dtype)
-    if matches("y", y, right):
+    names = names_of(x, weights, mask)
+    expected = right("forward", "y", **names).to(x.dtype)
+    if matches("y", y, expected):
         return
     if x.numel() <= 12:
         show("x", x)
         for role, weight in weights.items():
             show(f"W_{role}.weight", weight)
-    compare("y", y, right, [(attend(x.double(), weights, mask, form), why) for form, why in MISTAKES.items()],
+    compare("y", y, expected, mistakes("forward", "y", **names),
             "y has NaN: 0 times inf is NaN (a mask of 0 and 1 multiplied by -inf), and so are inf - inf, and 0 / 0 if each exp of a "
             "row is 0, as exp(-9000) is." if y.isnan().any() else
             "Two calls with the same x give different results. Is something random in your forward, as dropout is?"

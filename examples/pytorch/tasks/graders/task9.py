@@ -1,23 +1,10 @@
 """Grades task 9: generation with a cache."""
-import math
-
 import torch
 from torch.overrides import TorchFunctionMode
 
-from graders.common import (answered, attempt, attention_check, case, compare, equal, fail, matches, returned, show,
-                            text_of, unchanged)
+from graders.common import (answered, attempt, attention_check, case, changed, compare, equal, fail, matches, mistakes,
+                            returned, show, text_of, unchanged)
 
-TITLE = "generation with a cache of keys and values"
-HINTS = (
-    "Write forward for the one token first, with its position. That is right for step 0. From step 1 on, what does its "
-    "query need besides its own key and value?",
-    "torch.cat appends along dim 1 (tokens) to what the last step kept; at position 0 there is nothing to append to. Keep "
-    "the result, then attend to all of it: nothing in it is later than the new token, so there is nothing to block.",
-)
-QUESTIONS = (
-    "Why does the cache hold no queries?",
-    "The model has a causal mask. Why would a cache be wrong for a model without one?",
-)
 NAMES = ("Writer",)
 FORBIDDEN = {}
 LONGEST = 24
@@ -31,88 +18,27 @@ def make(Writer, d, dtype=torch.float64):
     return m.to(dtype)
 
 
-# ---- the right row, and what known mistakes compute ----
-
-MISTAKES = {
-    "nothing": "The row is 0: the first token of a sentence attends to nothing. No token is before it, but it should attend "
-               "to itself.",
-    "without itself": "The new token attends to the tokens before it, but not to itself: its key and value are not in the "
-                      "cache yet when it looks.",
-    "itself alone": "The new token attends to itself alone: the keys and values of the tokens before it are lost.",
-    "first alone": "The new token attends to token 0 alone. A causal mask for one query and p + 1 keys is aligned at the "
-                   "top left then: it takes the query for token 0. Which keys may the newest token not see?",
-    "at zero": "Each token gets position 0. One token is given, but it is not the first one of its sentence.",
-    "no position": "The tokens get no position: y does not depend on their order.",
-    "next position": "Each token gets the position after its own: the first one is at position 0.",
-    "jump": "Only the first token gets its own position; those after it get the next one.",
-    "positions twice": "The positions are added twice.",
-    "x as query": "The query does not pass through W_q: scores are products of keys with x itself.",
-    "query without position": "The query is computed from x without its position. Keys and values have theirs.",
-    "keys without positions": "The keys are computed from x without their positions, so the scores do not depend on the order "
-                              "of the tokens.",
-    "values without positions": "The values are computed from x without their positions. Queries and keys have theirs.",
-    "value joined to keys": "The new value is joined to the keys of the tokens before, so old keys are used as values.",
-    "key joined to values": "The new key is joined to the values of the tokens before, so old values are used as keys.",
-    "other order": "Keys and values are in different orders: the new one is joined to the end of one and to the front of the "
-                   "other. Each weight then goes to the value of another token.",
-    "first and itself": "The new token attends to token 0 and to itself: what step 1 has joined is not in the cache. Does "
-                        "every step keep its keys and values?",
-    "old sentence": "The tokens of the sentence before are still in the cache. Position 0 begins a new one.",
-    "q as k": "The scores are products of queries with queries: the cache has W_q's results where it should have keys.",
-    "k as v": "Your values are keys: y is a mean of what W_k computes.",
-    "v as k": "Your keys are values: the scores are products of queries with what W_v computes.",
-    "no output": "The result does not pass through W_o.",
-}
+# ---- the right row ----
 
 
-def attend(q, k, v):
-    return torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(k.size(-1)), -1) @ v
+def names_of(m, x, old, p):
+    """What formulas read for row p of x (B, T, d). `old` is the sentence before, or None."""
+    names = {name: getattr(m, name).weight.double() for name in ("W_q", "W_k", "W_v", "W_o")}
+    x, positions = x.double(), m.positions.double()
+    names.update(x=x[:, :p + 1], p=p, d=x.size(2), own=positions[:p + 1], zero=positions[:1],
+                 empty=x.new_zeros(len(x), LONGEST - p - 1, x.size(2)))
+    if p == 0:
+        names["first"] = x[:, :1]
+    if p + 2 <= LONGEST:
+        names.update(next=positions[1:p + 2], jump=torch.cat([positions[:1], positions[2:p + 2]]))
+    if old is not None and len(old) == len(x):
+        names["old"] = old.double() + positions[:old.size(1)]
+    return names
 
 
-OF_PARTS = [*MISTAKES][[*MISTAKES].index("x as query"):[*MISTAKES].index("old sentence")]
-
-
-def row_of_parts(m, x, p, form):
-    """Row p where queries, keys and values come from different rows."""
-    x = x[:, :p + 1]
-    seen = x + m.positions[:p + 1]
-    q = (x if form == "query without position" else seen)[:, p:]
-    q = q if form == "x as query" else m.W_q(q)
-    k = m.W_k(x if form == "keys without positions" else seen)
-    v = m.W_v(x if form == "values without positions" else seen)
-    n = min(p, 1) if form == "first and itself" else p
-    old_k, old_v = k[:, :n], v[:, :n]
-    new_k = torch.cat([old_v if form == "key joined to values" else old_k, k[:, p:]], dim=1)
-    new_v = torch.cat([old_k if form == "value joined to keys" else old_v, v[:, p:]], dim=1)
-    return m.W_o(attend(q, new_k.flip(1) if form == "other order" else new_k, new_v))
-
-
-def row_of(m, x, old, p, form="right"):
-    """Row p of x (B, T, d), (B, 1, d). `old` is the sentence before, or None. None if the form cannot be computed."""
-    if (form in ("next position", "jump") and p + 2 > LONGEST) or (form == "without itself" and p == 0):
-        return None
-    if form == "old sentence" and (old is None or len(old) != len(x)):
-        return None
-    if form in OF_PARTS:
-        return row_of_parts(m, x, p, form)
-    if form == "nothing":
-        return torch.zeros_like(x[:, :1]) if p == 0 else None
-    seen = x[:, :p + 1]
-    if form == "at zero":
-        seen = seen + m.positions[:1]
-    elif form == "jump":
-        seen = seen + torch.cat([m.positions[:1], m.positions[2:p + 2]])
-    elif form != "no position":
-        first = 1 if form == "next position" else 0
-        seen = seen + m.positions[first:first + p + 1] * (2 if form == "positions twice" else 1)
-    q = m.W_q(seen[:, -1:])
-    if form == "old sentence":
-        seen = torch.cat([old + m.positions[:old.size(1)], seen], dim=1)
-    seen = {"without itself": seen[:, :-1], "itself alone": seen[:, -1:], "first alone": seen[:, :1]}.get(form, seen)
-    keys = {"q as k": m.W_q, "v as k": m.W_v}.get(form, m.W_k)
-    values = m.W_k if form == "k as v" else m.W_v
-    y = attend(q, keys(seen), values(seen))
-    return y if form == "no output" else m.W_o(y)
+def row_of(m, x, old, p, changes=()):
+    """Row p, (B, 1, d), with changes of formulas."""
+    return changed("step", "y", changes, **names_of(m, x, old, p)).to(x.dtype)
 
 
 # ---- what a step computes: the work that a cache saves ----
@@ -196,7 +122,9 @@ def check_step(m, x, old, p, otherwise):
         with work:
             y = m.step(token, p)
     except Exception as error:
-        if p > 0 and (isinstance(error, RuntimeError) or m.keys is None or m.values is None):
+        if p == 0 and "None" in str(error):
+            error.advice = f"At position 0 nothing is in the cache ({cached(m)})."
+        elif p > 0 and (isinstance(error, RuntimeError) or m.keys is None or m.values is None):
             error.advice = ("Step 0 works, this step does not. How many keys, and how many values, does your code have in "
                             f"this step? ({cached(m)}.)")
         raise
@@ -210,15 +138,16 @@ def check_step(m, x, old, p, otherwise):
         return
     if x.size(2) == 2:
         show_inputs(m, x, p)
-    mistakes = {form: row_of(m, x, old, p, form) for form in MISTAKES}
+    wrong = mistakes("step", "y", **names_of(m, x, old, p))
     # Two mistakes can be the same in this step; the next one tells. At step 0 a value is the result, so its position is that of
     # all. At step 1, the first alone is all but itself.
-    for at, one, other in ((0, "no position", "values without positions"), (1, "without itself", "first alone")):
-        if p == at and equal(y, mistakes[one]) and p + 1 < x.size(1):
+    for at, one, other in ((0, {"seen": "x"}, {"v": "x @ t(W_v)"}),
+                           (1, {"among": "narrow(seen, 1, 0, p)"}, {"among": "narrow(seen, 1, 0, 1)"})):
+        if p == at and p + 1 < x.size(1) and equal(y, row_of(m, x, old, p, one)):
             following = attempt(m.step, x[:, p + 1:p + 2].clone(), p + 1)
             if torch.is_tensor(following) and equal(following, row_of(m, x, old, p + 1, other)):
-                mistakes[one] = None
-    compare("y", y, right, [(row, MISTAKES[form]) for form, row in mistakes.items()], otherwise)
+                del wrong[next(i for i, (row, _) in enumerate(wrong) if row is not None and equal(row, y))]
+    compare("y", y, right, wrong, otherwise)
 
 
 def check_sentence(m, x, old, name, tokens):
