@@ -135,4 +135,10 @@ refuse "$scratch/damaged: line 2 is damaged" $some --csv "$scratch/damaged" --re
 expect 1 "--csv: cannot write $scratch/long: File too large" sh -c \
     'ulimit -f 2 && exec "$@"' - "$toys" copy --seeds 40 --steps 1 --csv "$scratch/long"
 [ ! -e /dev/full ] || refuse "--csv: cannot write /dev/full: No space left" copy --seeds 2 --csv /dev/full
+
+# Results that find no memory: one run, a table, and one after --resume with a page.
+echo 'void *open_memstream(void) { return 0; }' | ${CC:-cc} -shared -fPIC -fno-builtin -x c - -o "$scratch/none.so"
+for look in "" "--seeds 2" "--seeds 2 --csv $scratch/two --resume --report $scratch/page.html"; do
+    expect 1 "toys: out of memory" env LD_PRELOAD="$scratch/none.so" "$toys" copy --steps 20 $look
+done
 echo "toys: passed"
