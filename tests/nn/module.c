@@ -205,9 +205,15 @@ START_TEST(test_cast_keeps_ties)
 }
 END_TEST
 
-/* A cast changes the version, so a backward that saved the value fails. */
+/* A cast changes the version, so a backward that saved the value fails; others by the dtype. */
 START_TEST(test_cast_before_backward)
 {
+    struct heed_linear *m = heed_linear_new(2, 3);
+    heed_tensor *y = heed_sum(heed_linear_forward(m, heed_ones(HEED_SHAPE(1, 2), HEED_F32)));
+    heed_module_to(m, HEED_F64);
+    heed_backward(y);
+    expect_error(HEED_ERR_DTYPE, "backward of linear: the gradient of weight is f32 (3, 2), but");
+    heed_module_free(m);
     heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2), HEED_F32), true);
     heed_tensor *loss = heed_sum(heed_mul(x, x));
     heed_share_storage(x, heed_full(HEED_SHAPE(2), 5, HEED_F32));

@@ -133,8 +133,10 @@ static void linear_backward(const heed_vjp *v)
 {
     for (int i = v->y->input_count - 1; i >= 0; i--) {
         if (heed_wants_grad(v, i)) {
-            v->grads[i] =
-                heed_is_grad_enabled() ? differentiable_gradient(v, i) : find_gradient(v, i);
+            /* Cast since the forward: the engine reports it. */
+            const bool is_cast = v->inputs[i]->dtype != v->g->dtype;
+            v->grads[i] = heed_is_grad_enabled() || is_cast ? differentiable_gradient(v, i)
+                                                            : find_gradient(v, i);
         }
     }
 }
