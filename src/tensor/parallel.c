@@ -243,17 +243,13 @@ static void close_job(void)
     }
 }
 
-void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, void *context)
+/* False, having done nothing, if only this thread may work. Not inlined, as most jobs are small. */
+static __attribute__((noinline)) bool work_together(int64_t count, int64_t grain,
+                                                    heed_parallel_work *work, void *context)
 {
-    int wanted = 0;
-    if (count <= 0) {
-        return;
-    }
-    grain = grain > 0 ? grain : 1;
-    if (count / 2 < grain || (wanted = heed_get_num_threads()) < 2 || is_working ||
-        pthread_mutex_trylock(&owner) != 0) {
-        work(context, 0, count);
-        return;
+    const int wanted = heed_get_num_threads();
+    if (wanted < 2 || is_working || pthread_mutex_trylock(&owner) != 0) {
+        return false;
     }
     int64_t ranges = count / grain;
     if (ranges > (int64_t)wanted * RANGES_PER_THREAD) {
@@ -285,6 +281,15 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
     is_working = false;
     close_job();
     pthread_mutex_unlock(&owner);
+    return true;
+}
+
+void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, void *context)
+{
+    grain = grain > 0 ? grain : 1;
+    if (count > 0 && (count / 2 < grain || !work_together(count, grain, work, context))) {
+        work(context, 0, count);
+    }
 }
 
 /* ---- number of threads ---- */

@@ -92,18 +92,6 @@ unsigned heed_wrap_dims(const char *function, heed_dims dims, int ndim)
     return set;
 }
 
-bool heed_is_row_major(const heed_tensor *t)
-{
-    int64_t stride = 1;
-    for (int i = t->ndim - 1; i >= 0; i--) {
-        if (t->strides[i] != stride && t->shape[i] != 1 && t->numel > 0) {
-            return false;
-        }
-        stride *= t->shape[i];
-    }
-    return true;
-}
-
 /* Positive if dim a of x is outside dim b in memory order: a has the larger stride, or an equal
  * stride and a larger size. 0 if one has stride 0: such dims cannot be ordered. */
 static int compare_dims(const heed_tensor *x, int a, int b)

@@ -527,7 +527,17 @@ static inline void heed_row_major(int ndim, const int64_t *shape, int64_t *strid
     }
 }
 
-bool heed_is_row_major(const heed_tensor *t);
+static inline bool heed_is_row_major(const heed_tensor *t)
+{
+    int64_t stride = 1;
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        if (t->strides[i] != stride && t->shape[i] != 1 && t->numel > 0) {
+            return false;
+        }
+        stride *= t->shape[i];
+    }
+    return true;
+}
 
 static inline void heed_get_shape(const heed_tensor *t, heed_shape *shape)
 {
