@@ -295,7 +295,7 @@ heed_tensor *heed_scope_end_with(heed_scope *scope, heed_tensor *t);
 heed_tensor *heed_retain(heed_tensor *t);
 heed_status heed_release(heed_tensor *t);
 
-/* heed_set_grad_enabled: turns recording of graphs on or off, like torch.set_grad_enabled, and
+/* heed_set_grad_enabled: as torch.set_grad_enabled: turns recording of graphs on or off; but
  * returns the previous setting. When a scope ends, the setting from its beginning is restored. */
 bool heed_set_grad_enabled(bool enabled);
 bool heed_is_grad_enabled(void);
@@ -326,7 +326,7 @@ HEED_NEW *heed_scalar(double value, heed_dtype dtype);
 HEED_NEW *heed_zeros_like(const heed_tensor *x);
 HEED_NEW *heed_ones_like(const heed_tensor *x);
 
-/* heed_arange: as torch.arange: start, start + step, ... up to but excluding end
+/* heed_arange: as torch.arange(start, end, step): start, start + step, ... up to, excluding, end
  *
  * HEED_ERR_VALUE: step is 0, not finite, or leads away from end; i64 cannot represent a number; the
  * start or step of an i64 arange is fractional. HEED_ERR_DTYPE: bool. */
@@ -761,7 +761,7 @@ HEED_NEW *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_ten
  * HEED_ERR_VALUE: x's dtype cannot represent value. */
 HEED_NEW *heed_masked_fill(heed_tensor *x, heed_tensor *replace_mask, double value);
 
-/* heed_tril, heed_triu: the lower and the upper triangle, as torch.tril(x, diagonal) and torch.triu
+/* heed_tril, heed_triu: as torch.tril(x, diagonal) and torch.triu: the lower and the upper triangle
  *
  *   x (..., m, n) -> (..., m, n)
  *   tril: y[i, j] = x[i, j] where j <= i + diagonal, else 0      dx = tril(g, diagonal)
@@ -782,7 +782,7 @@ HEED_NEW *heed_dropout(heed_tensor *x, double p, bool training);
 
 /* ---- matrix products: of one dtype, not bool ---- */
 
-/* heed_matmul: matrix product, as torch.matmul(a, b)
+/* heed_matmul: as torch.matmul(a, b): matrix product
  *
  *   a (..., m, k) number, b (..., k, n) -> (..., m, n)      batch dims broadcast
  *   a (k), b (..., k, n) -> (..., n)                        a vector is a row on the left
@@ -836,17 +836,17 @@ HEED_NEW *heed_layer_norm(heed_tensor *x, heed_shape normalized_shape, heed_tens
  * consumers, without recursion. It uses up the graph: it releases saved values as it goes, and a
  * second backward fails with HEED_ERR_GRAPH unless the first was heed_backward_retain. */
 
-/* heed_set_requires_grad: sets whether backward collects a gradient for the leaf x, a float, like
- * torch's x.requires_grad_(); returns x.
+/* heed_set_requires_grad: as torch's x.requires_grad_(): sets whether backward collects a gradient
+ * for the leaf x, a float; returns x.
  * HEED_ERR_GRAPH: x is the result of an operation; heed_detach it first. */
 heed_tensor *heed_set_requires_grad(heed_tensor *x, bool requires_grad);
 
-/* heed_retain_grad: makes backward store the gradient of a non-leaf x in x->grad too, like torch's
- * x.retain_grad(); returns x. HEED_ERR_GRAPH: x does not require a gradient. */
+/* heed_retain_grad: as torch's x.retain_grad(): makes backward store the gradient of a non-leaf x
+ * in x->grad too; returns x. HEED_ERR_GRAPH: x does not require a gradient. */
 heed_tensor *heed_retain_grad(heed_tensor *x);
 
-/* heed_backward: adds dy/dx to x->grad for every leaf x that requires a gradient, like torch's
- * y.backward(). heed_backward_retain: the same, but the graph can be used again.
+/* heed_backward: as torch's y.backward(): adds dy/dx to x->grad for every leaf x that requires a
+ * gradient. heed_backward_retain: the same, but the graph can be used again.
  *
  * HEED_ERR_GRAPH: y does not require a gradient, or its graph is used up. HEED_ERR_SHAPE: y does
  * not have exactly one element; heed_sum or heed_mean it. HEED_ERR_VERSION: a value that a
@@ -855,7 +855,7 @@ heed_tensor *heed_retain_grad(heed_tensor *x);
 heed_status heed_backward(heed_tensor *y);
 heed_status heed_backward_retain(heed_tensor *y);
 
-/* heed_grad: grads[i] = dy/dxs[i] for `count` tensors, leaves or not, like torch.autograd.grad;
+/* heed_grad: as torch.autograd.grad: grads[i] = dy/dxs[i] for `count` tensors, leaves or not;
  * .grad is left unchanged. An x that y does not depend on gets zeros. With create_graph the
  * gradients can themselves be differentiated, constant ones to zeros, and y's graph can be used
  * again. Results may share memory: heed_clone one before changing it in place.
@@ -865,8 +865,8 @@ heed_status heed_backward_retain(heed_tensor *y);
 heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_tensor **grads,
                       bool create_graph);
 
-/* heed_clear_grad: sets x->grad to NULL, like torch's x.grad = None. heed_set_grad: sets it to a
- * copy of `grad`, which has x's shape and dtype. */
+/* heed_clear_grad: as torch's x.grad = None. heed_set_grad: sets x->grad to a copy of `grad`, which
+ * has x's shape and dtype. */
 heed_status heed_clear_grad(heed_tensor *x);
 heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad);
 
