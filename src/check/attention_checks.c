@@ -187,11 +187,10 @@ static heed_tensor *leaf_of(heed_tensor *x)
     return heed_set_requires_grad(heed_clone(heed_detach(x)), true);
 }
 
-enum { MOST_LISTED = 10000 };
-
 /* The tensors of y's graph, y first; of a huge graph those nearest to y. */
 static heed_tensor_list graph_of(heed_tensor *y)
 {
+    enum { MOST_LISTED = 10000 };
     heed_tensor **all = heed_scratch(MOST_LISTED * sizeof(heed_tensor *));
     heed_tensor_list list = {.tensors = all, .count = 1};
     all[0] = y;
@@ -480,22 +479,23 @@ static heed_tensor *reorder(heed_tensor *x)
     return heed_cat(parts, 2, 1);
 }
 
-/* How far the order of the tokens before it changes the last output. */
-static double order_effect(const check *c)
+/* Does the order of the tokens before it change the last output? */
+static bool order_matters(const check *c)
 {
-    double effect = 0;
-    for (int s = 0; s < SCALES && effect <= c->rounding; s++) {
+    const int64_t last = c->tokens - 1;
+    bool has = false;
+    for (int s = 0; s < SCALES && !has && last > 1 && c->o.block_mask == NULL; s++) {
         HEED_SCOPE(scope);
         heed_tensor *x = heed_mul_scalar(c->x, scales[s]), *y = outputs(c, x);
-        effect = row_difference(c, outputs(c, reorder(x)), c->tokens - 1, y, c->tokens - 1);
+        has = row_difference(c, outputs(c, reorder(x)), last, y, last) > c->rounding;
     }
-    return effect;
+    return has;
 }
 
 static void check_order(check *c)
 {
     if (c->o.positions != HEED_POSITIONS_NONE) {
-        const bool has = order_effect(c) > c->rounding;
+        const bool has = order_matters(c);
         const heed_verdict none = /* without a module, a table of zeros may still be trained */
             c->o.module == NULL ? HEED_VERDICT_UNKNOWN : HEED_VERDICT_FAILED;
         set(c, has ? HEED_VERDICT_PASSED : none, 0, "%s",
@@ -534,8 +534,7 @@ static double worst_share(check *c, heed_tensor *x)
 static void check_equal(check *c)
 {
     heed_tensor *one = heed_narrow(c->x, 1, 0, 1);
-    heed_tensor *same =
-        heed_contiguous(heed_expand(one, HEED_SHAPE(c->x->shape[0], c->tokens, c->x->shape[2])));
+    heed_tensor *same = heed_contiguous(heed_expand(one, HEED_SHAPE(-1, c->tokens, -1)));
     heed_tensor *y = outputs(c, same), *other = NULL;
     /* If one token does not fit, rows are compared with each other. */
     if (c->o.block_mask == NULL && (other = outputs_if_any(c, one)) == NULL) {
@@ -555,7 +554,7 @@ static void check_equal(check *c)
             "positions",
             failed(c, HEED_CHECK_REACH) ? "see reach; or " : "");
     } else if (c->o.block || c->o.layers > 1 || c->o.ids > 0 ||
-               c->o.positions != HEED_POSITIONS_NONE) {
+               c->o.positions != HEED_POSITIONS_NONE || order_matters(c)) {
         set(c, HEED_VERDICT_PASSED, worst,
             "equal tokens give what one of them gives (shares of gradients: skipped, not a single "
             "layer of attention alone)");
@@ -695,8 +694,7 @@ static const double *slopes_of(const check *c, heed_tensor *const *trained, int 
 static void check_parameters(check *c)
 {
     const heed_tensor_list parameters = heed_parameters(c->o.module);
-    heed_tensor *leaf = leaf_of(c->x);
-    heed_tensor *y = call(c, leaf);
+    heed_tensor *leaf = leaf_of(c->x), *y = call(c, leaf);
     if (!y->requires_grad) {
         set(c, HEED_VERDICT_FAILED, 0,
             "y has no graph: heed_detach, or a scope without gradients, cuts it");
@@ -732,7 +730,8 @@ static void check_parameters(check *c)
             wrong = has_effect(c, p)
                         ? "%s changes y but receives no gradient: heed_detach, or data "
                           "read from its memory, cuts the graph"
-                    : !heed_is_listed(used.tensors, used.count, p) || p->numel > c->o.d_model
+                    : !heed_is_listed(used.tensors, used.count, p) ||
+                            (p->ndim > 1 && p->numel > c->o.d_model)
                         ? "%s has neither a gradient nor an effect: it is not used"
                         : NULL;
         }
@@ -785,8 +784,8 @@ static heed_verdict judge_formula(check *c, void *module, const char **text)
         [HEED_VERDICT_SKIPPED] = "no matrices that could be W_q, W_k and W_v are found",
         [HEED_VERDICT_PASSED] = "y is softmax(q k^T / sqrt(d_head)) v W_o^T",
         [HEED_VERDICT_FAILED] = "a known mistake gives the same y",
-        [HEED_VERDICT_UNKNOWN] = ("y is not softmax(q k^T / sqrt(d_head)) v W_o^T, and no known "
-                                  "mistake gives it")};
+        [HEED_VERDICT_UNKNOWN] = ("the matrices that are found do not give y by softmax(q k^T / "
+                                  "sqrt(d_head)) v W_o^T, nor by a known mistake")};
     heed_attention_question question = {.o = &c->o,
                                         .module = module,
                                         .rounding = fmax(10 * c->rounding, CLOSE),
@@ -798,10 +797,9 @@ static heed_verdict judge_formula(check *c, void *module, const char **text)
     const char *why = NULL;
     const heed_verdict found = heed_attention_mistake(&question, &why);
     for (int heads = 2; c->guesses_heads && !is_proven(found) && heads <= 64; heads++) {
-        const char *other = why;
         c->o.heads = heads;
         question.brief = true;
-        if (c->o.d_model % heads == 0 && is_proven(heed_attention_mistake(&question, &other))) {
+        if (c->o.d_model % heads == 0 && is_proven(heed_attention_mistake(&question, &why))) {
             c->guesses_heads = false;
             char option[80];
             snprintf(option, sizeof option,
@@ -871,8 +869,8 @@ static void guess(check *c)
     check alone = *c, placed = *c;
     placed.o.positions = HEED_POSITIONS_RELATIVE;
     if (c->o.module != NULL && !is_more_than_one(c) && c->o.parts == NULL &&
-        c->o.positions == HEED_POSITIONS_NONE && c->o.block_mask == NULL && c->tokens > 2 &&
-        order_effect(c) > c->rounding && !is_proven(judge_formula(&alone, c->o.module, &text)) &&
+        c->o.positions == HEED_POSITIONS_NONE && order_matters(c) &&
+        !is_proven(judge_formula(&alone, c->o.module, &text)) &&
         is_proven(judge_formula(&placed, c->o.module, &text))) {
         *c = placed;
         assume(c, ".positions = HEED_POSITIONS_RELATIVE: the order of earlier tokens matters, and "
@@ -1018,7 +1016,6 @@ static void run_checks(void *context)
     c->scale = worse(NO_SCALE, largest(c->y));
     c->rounding = c->dtype == HEED_F32 || computes_in_f32(c) ? 1e-4 : 1e-10;
     c->least_effect = fmax(1e-9, c->rounding / 10); /* far above rounding of f64 */
-    heed_set_generator(&c->generator);
     c->weights = heed_to(heed_randn(heed_shape_of_tensor(c->y), c->y->dtype), c->dtype);
     check_repeat(c);
     const bool repeats = c->report.checks[HEED_CHECK_REPEAT].verdict == HEED_VERDICT_PASSED;

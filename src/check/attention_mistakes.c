@@ -15,7 +15,7 @@
 
 /* ---- the parameters ---- */
 
-typedef enum role { ROLE_Q, ROLE_K, ROLE_V, ROLE_O, ROLE_QKV, ROLES, NO_ROLE = -1 } role;
+typedef enum role { ROLE_Q, ROLE_K, ROLE_V, ROLE_O, ROLE_QKV, ROLE_KV, ROLES, NO_ROLE = -1 } role;
 
 enum { KEY = 128, MATRICES = 40, MOST_UNNAMED = 6, SKETCH = 16 };
 
@@ -24,7 +24,7 @@ typedef struct matrix {
     const heed_tensor *tensor;  /* the parameter */
     role hint;                  /* by its name */
     char key[KEY];
-    bool one_head, fused; /* all heads use the same rows; a third of a parameter */
+    bool one_head, fused; /* all heads use the same rows; a part of a parameter */
     /* Products, as x W^T and as x W; NULL where shapes do not fit. */
     heed_tensor *of_x[2], *to_y[2];
 } matrix;
@@ -79,9 +79,9 @@ static role role_of(const char *key)
     static const char *const words[] = {"projection", "proj", "linear", "lin", "layer",
                                         "fc",         "to",   "weight", "w"};
     static const char *const names[ROLES] = {
-        " q qs query queries ", " k ks key keys ", " v vs value values ",
-        "  o out output c concat dense ", /* or nothing: two blanks */
-        " in qkv cattn attn "};
+        " q qs query queries ", " k ks key keys ",
+        " v vs value values ",  "  o out output c concat dense ", /* or nothing: two blanks */
+        " in qkv cattn attn ",  " kv "};
     char left[KEY + 2], *at;
     snprintf(left, sizeof left, " %s ", last_part(key));
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -104,13 +104,15 @@ static void append_rows(heed_tensor **to, heed_tensor *rows)
     *to = *to == NULL ? rows : heed_cat(both, 2, 0);
 }
 
-/* Adds a matrix, or the thirds of (3 width, in). A bias that does not fit is left out. */
+/* Adds a matrix, or its thirds for q, k and v, or its halves for k and v. A bias that does not fit
+ * is left out. */
 static void add_matrix(problem *p, const matrix *m)
 {
     const int64_t d = p->o->d_model, rows = m->weight->shape[0];
-    const bool fused =
-        rows % 3 == 0 && m->weight->shape[1] == d && (m->hint == ROLE_QKV || rows == 3 * d);
-    const int count = fused ? 3 : 1;
+    const int of_name = m->hint == ROLE_QKV || (m->hint == NO_ROLE && rows == 3 * d) ? 3
+                        : m->hint == ROLE_KV                                         ? 2
+                                                                                     : 1;
+    const int count = m->weight->shape[1] == d && rows % of_name == 0 ? of_name : 1;
     heed_tensor *parts[3], *biases[3] = {NULL};
     heed_chunk(m->weight, count, 0, parts);
     if (m->bias != NULL && m->bias->shape[0] == rows) {
@@ -121,8 +123,8 @@ static void add_matrix(problem *p, const matrix *m)
         *part = *m;
         part->weight = parts[i];
         part->bias = biases[i];
-        part->hint = fused ? (role)i : m->hint;
-        part->fused = fused;
+        part->hint = count > 1 ? (role)(ROLE_V - count + 1 + i) : m->hint;
+        part->fused = count > 1;
     }
 }
 
@@ -360,18 +362,18 @@ static double divisor(const problem *p, const formula *f)
 /* The mask (T, T) of a formula, true blocks; NULL: none. */
 static heed_tensor *mask_of(const problem *p, const formula *f)
 {
-    heed_tensor *ones = heed_ones(HEED_SHAPE(p->tokens, p->tokens), HEED_BOOL);
+    const int choice = f->choice[MASK];
     heed_tensor *mask = p->o->block_mask;
     if (p->o->causal) {
-        const int choice = f->choice[MASK];
-        mask = heed_triu(ones, choice == STRICT ? 0 : choice == LOOSE ? 2 : 1);
+        mask = heed_triu(heed_ones(HEED_SHAPE(p->tokens, p->tokens), HEED_BOOL),
+                         choice == STRICT  ? 0
+                         : choice == LOOSE ? 2
+                                           : 1);
     }
-    if (mask == NULL || f->choice[MASK] == NO_MASK) {
-        return NULL;
-    }
-    return f->choice[MASK] == INVERTED     ? heed_logical_not(mask)
-           : f->choice[MASK] == TRANSPOSED ? heed_transpose(mask, 0, 1)
-                                           : mask;
+    return mask == NULL || choice == NO_MASK ? NULL
+           : choice == INVERTED              ? heed_logical_not(mask)
+           : choice == TRANSPOSED            ? heed_transpose(mask, 0, 1)
+                                             : mask;
 }
 
 static heed_tensor *percents_of(const formula *f, heed_tensor *scores, heed_tensor *mask)
@@ -470,7 +472,7 @@ static double deviation(const problem *p, const formula *f)
 /* Can the mistake be made here? Does it differ from the others? */
 static bool applies(const problem *p, const mistake *m)
 {
-    const matrix *q = p->w.from[ROLE_Q];
+    const matrix *q = p->w.from[ROLE_Q], *k = p->w.from[ROLE_K];
     const bool has_any_length =
         p->question->report->checks[HEED_CHECK_LENGTH].verdict == HEED_VERDICT_PASSED;
     switch (m->part) {
@@ -485,9 +487,9 @@ static bool applies(const problem *p, const mistake *m)
                                              : m->choice != BY_HEADS || p->o->heads > 1;
     case TURNS:
         return p->placed;
-    case WEIGHTS: /* thirds of one parameter may have any order; without names, so may others */
+    case WEIGHTS: /* parts of one parameter may have any order; without names, so may others */
         return m->choice == V_IS_X ? p->o->d_model == p->w.head_dim * p->o->heads
-                                   : m->choice > K_FOR_V || (q->hint == ROLE_Q && !q->fused);
+                                   : m->choice > K_FOR_V || (q->hint == ROLE_Q && !k->fused);
     case OUTPUT:
         return m->choice != X_ADDED || p->width == p->o->d_model;
     default:
@@ -581,10 +583,10 @@ static heed_verdict try_all(problem *p, const weights *w)
     p->w = *w;
     p->given = judge_roles(p);
     if (gives_y(p, (formula){0})) {
-        if (p->given != NULL) {
-            explain(p, NULL, NULL, 0);
+        if (p->given == NULL) {
+            return HEED_VERDICT_PASSED;
         }
-        return p->given != NULL ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED;
+        explain(p, NULL, NULL, found++);
     }
     for (int i = 0; i < MISTAKES && found < (p->given != NULL ? 1 : 2); i++) {
         const mistake *m = &mistakes[i];
@@ -616,7 +618,7 @@ static double solve_scale(const problem *p, formula f)
     q.scale = right;
     f.choice[SCALE] = FOUND;
     double best = deviation(&q, &f), scale = right;
-    for (double step = 4; best > most && best < 30 * (step - 1);) {
+    for (double step = 4; best > 1e-3 * most && best < 30 * (step - 1);) {
         const double before = scale;
         for (int way = -1; way <= 1; way += 2) {
             q.scale = before * pow(step, way);
@@ -626,7 +628,8 @@ static double solve_scale(const problem *p, formula f)
         }
         step = scale == before ? sqrt(step) : step;
     }
-    return scale > 1e-3 * right && best <= most ? scale : 0; /* near 0 y is a mean */
+    q.scale = 0; /* if y is about a mean of the values, scores prove nothing */
+    return best <= most && best < 0.01 * deviation(&q, &f) ? scale : 0;
 }
 
 /* Finds roles of the matrices, and the scale: in order of registration first. */
@@ -699,7 +702,7 @@ heed_verdict heed_attention_mistake(const heed_attention_question *question, con
     }
     const bool has_names = shapes_fit(&p, &named);
     heed_verdict verdict = has_names ? try_all(&p, &named) : HEED_VERDICT_UNKNOWN;
-    if (verdict != HEED_VERDICT_UNKNOWN) {
+    if (verdict != HEED_VERDICT_UNKNOWN || (has_names && question->brief)) {
         return verdict;
     }
     p.placed = false;

@@ -14,7 +14,7 @@ typedef struct heed_attention_question {
     heed_tensor *x;                /* (B, T, d_model) */
     heed_tensor *y;                /* f(x), f64 (B, T, width), without a graph */
     heed_attention_report *report; /* of the other checks; gets the likely mistake */
-    bool brief;                    /* no pairs of mistakes */
+    bool brief;                    /* single mistakes, and roles by names if there are any */
     const void *context;
     heed_tensor *(*outputs)(const void *context, heed_tensor *x); /* f(x) like y; NULL on error */
 } heed_attention_question;

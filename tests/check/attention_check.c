@@ -388,6 +388,12 @@ START_TEST(probes_have_these_verdicts)
          HEED_CHECK_REACH,
          HEED_VERDICT_FAILED,
          ""},
+        /* values show what gradients do not */
+        {{.steep = 1e9, .residual = 1},
+         {.causal = true},
+         HEED_CHECK_REACH,
+         HEED_VERDICT_PASSED,
+         "every allowed token has an effect"},
         /* the weights of a row sum to 1; leaks break equal tokens too, and reach shows where */
         {{.first = 2}, {.block_mask = mask}, HEED_CHECK_EQUAL, HEED_VERDICT_FAILED, differs},
         {{.first = 2},
@@ -578,21 +584,22 @@ START_TEST(options_that_are_not_given_are_guessed)
     static const char causal[] = ".causal: exactly the later tokens have no effect",
                       heads[] = ".heads = 4: so y is the formula, or one with a known mistake";
     static const struct {
-        const char *name, *assumed, *mistake;
+        const char *name, *assumed, *mistake; /* "": it passes; NULL: wrong, without a name */
         bool causal;
         int heads;
     } rows[] = {
         {"causal", causal, "", false, 4},
         {"causal", heads, "", true, 0},
         {"scaled_by_model", heads, "scaled by sqrt(d_model)", true, 0},
-        {"values_centred", "", "", true, 0},
+        {"values_centred", "", NULL, true, 0},
         {"free", "", "", false, 4},
+        {"alibi", "", "", true, 4},
         {"rotary",
          ".positions = HEED_POSITIONS_RELATIVE: the order of earlier tokens matters, and two "
          "tokens prove the formula",
          "", true, 4},
         {"merged_by_view", "", "without transposing back", true, 4},
-        {"not_registered", ".f32: f fails in f64", "", true, 4}, /* and so stays f32 */
+        {"not_registered", ".f32: f fails in f64", NULL, true, 4}, /* and so stays f32 */
     };
     for (size_t i = 0; i <= sizeof rows / sizeof *rows; i++) {
         heed_attention_report r = {0};
@@ -605,7 +612,9 @@ START_TEST(options_that_are_not_given_are_guessed)
             .causal = !flat && rows[i].causal, .module = flat ? (void *)tutorial : m, .report = &r);
         ck_assert_str_eq(r.assumed,
                          flat ? ".unbatched: f takes (T, d_model) only" : rows[i].assumed);
-        ck_assert_msg(strstr(r.mistake, flat ? "" : rows[i].mistake) != NULL, "%s", r.mistake);
+        const char *mistake = flat ? "" : rows[i].mistake;
+        ck_assert(r.passed == (mistake != NULL && *mistake == '\0'));
+        ck_assert_msg(strstr(r.mistake, mistake != NULL ? mistake : "") != NULL, "%s", r.mistake);
         ck_assert(!flat || r.checks[HEED_CHECK_FORMULA].verdict == HEED_VERDICT_PASSED);
         heed_error();
         heed_module_free(m);
@@ -753,7 +762,8 @@ static uint64_t trained(bool checks)
             m->W_o->module.training = false;
             ck_assert_int_eq((heed_attention_check)(options), HEED_ERR_CHECK);
             heed_error();
-            ck_assert(m->module.training && !m->W_o->module.training);
+            ck_assert(m->module.training && m->W_q->module.training);
+            ck_assert(!m->W_o->module.training);
         }
         heed_optimizer_step(adam);
         if (step < 3) {

@@ -78,12 +78,18 @@ START_TEST(a_report_without_mistakes)
     memcpy(r.expected[0], "#.", 2);
     memcpy(r.expected[1], "##", 2);
     for (int i = 0; i < HEED_ATTENTION_CHECKS; i++) {
-        r.checks[i].verdict = HEED_VERDICT_PASSED;
+        r.checks[i].verdict = i == HEED_CHECK_ORDER ? HEED_VERDICT_UNKNOWN : HEED_VERDICT_PASSED;
     }
     char *text = printed(&r);
     ck_assert_ptr_nonnull(strstr(text, "   0  # .\n   1  # -\n"
                                        "\n  as expected: . no effect, - to # an effect\n"
-                                       "\npassed: 11 checks\n"));
+                                       "\npassed: 10 checks; not checked: order\n"));
+    free(text);
+    r.checks[HEED_CHECK_FORMULA].verdict = HEED_VERDICT_SKIPPED;
+    strcpy(r.checks[HEED_CHECK_FORMULA].text, "no .module");
+    text = printed(&r);
+    ck_assert_ptr_nonnull(strstr(text, "\npassed: 9 checks; not checked: order, the scale and the "
+                                       "projections (no .module)\n"));
     free(text);
 }
 END_TEST
