@@ -1,20 +1,13 @@
 /* The task for several heads: sentences, model, training. */
 #include "examples/page/story_heads.h"
 
-#include <math.h>
-
 #include "examples/page/story_train.h"
 
 /* ---- sentences ---- */
 
-static const char *const words[HEADS_WORDS] = {
+const char *const heads_words[HEADS_WORDS] = {
     "the", ".",   "dog",  "cat", "bird", "duck", "frog", "horse",  "mouse",  "owl",    "bee",
     "cow", "pig", "goat", "fox", "bear", "wolf", "hare", "chased", "called", "watched"};
-
-const char *heads_word(int id)
-{
-    return words[id];
-}
 
 bool heads_held_out(int who, int whom)
 {
@@ -80,21 +73,6 @@ struct heads_model *heads_new(int heads)
     return m;
 }
 
-/* One head's attention of the stop (B, 1, d) on all words (B, T, d). */
-static heed_tensor *attend(struct heed_self_attention *head, heed_tensor *stop, heed_tensor *x,
-                           heed_tensor **percents)
-{
-    if (head == NULL) { /* an error is pending */
-        return *percents = NULL;
-    }
-    heed_tensor *q = heed_linear_forward(head->W_q, stop);
-    heed_tensor *k = heed_linear_forward(head->W_k, x);
-    heed_tensor *scores =
-        heed_div_scalar(heed_matmul(q, heed_transpose(k, -2, -1)), sqrt((double)heed_size(k, -1)));
-    *percents = heed_softmax(scores, -1);
-    return heed_matmul(*percents, heed_linear_forward(head->W_v, x));
-}
-
 heed_tensor *heads_forward(struct heads_model *m, heed_tensor *tokens, heed_tensor **percents)
 {
     heed_tensor *outputs[HEADS_MOST], *own[HEADS_MOST];
@@ -105,8 +83,8 @@ heed_tensor *heads_forward(struct heads_model *m, heed_tensor *tokens, heed_tens
     heed_tensor *stop = heed_slice(x, -2, HEADS_AT_STOP, HEADS_LENGTH, 1);
     const int heads = heed_module_list_count(m->attention->heads);
     for (int i = 0; i < heads; i++) {
-        outputs[i] = attend(heed_multi_head_head(m->attention, i), stop, x,
-                            percents != NULL ? &percents[i] : &own[i]);
+        outputs[i] = story_look(heed_multi_head_head(m->attention, i), stop, x,
+                                percents != NULL ? &percents[i] : &own[i]);
     }
     heed_tensor *mixed = heed_linear_forward(m->attention->W_o, heed_cat(outputs, heads, -1));
     heed_tensor *answers = heed_linear_forward(m->answers, heed_add(stop, mixed));

@@ -21,8 +21,8 @@ enum {
     HEADS_SEEDS = 10 /* of each comparison: 0 ... 9 */
 };
 
-/* heads_word: the word of an id. heads_held_out: whether a pair of animals is never trained on. */
-const char *heads_word(int id);
+/* heads_words: id -> word. heads_held_out: whether a pair of animals is never trained on. */
+extern const char *const heads_words[HEADS_WORDS];
 bool heads_held_out(int who, int whom);
 
 /* An embedding with positions, multi-head attention of the stop, a residual, and a linear layer

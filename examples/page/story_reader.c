@@ -1,7 +1,6 @@
 /* The reader's language, model and training. */
 #include "examples/page/story_reader.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "examples/page/story_train.h"
@@ -119,13 +118,6 @@ struct reader *reader_new(int64_t words)
     return m;
 }
 
-/* The scores of one query (B, 1, d) with all keys (B, T, d). */
-static heed_tensor *scores_of(heed_tensor *q, heed_tensor *k)
-{
-    return heed_div_scalar(heed_matmul(q, heed_transpose(k, -2, -1)),
-                           sqrt((double)heed_size(k, -1)));
-}
-
 reader_result reader_forward(struct reader *m, heed_tensor *tokens, int at)
 {
     reader_result r = {.first = NULL};
@@ -134,15 +126,12 @@ reader_result reader_forward(struct reader *m, heed_tensor *tokens, int at)
     }
     heed_tensor *x = heed_embedding_forward(m->we, tokens);
     heed_tensor *it = heed_slice(x, -2, at, (int64_t)at + 1, 1);
-    r.first = heed_softmax(
-        scores_of(heed_linear_forward(m->first->W_q, it), heed_linear_forward(m->first->W_k, x)),
-        -1);
-    r.it = heed_add(it, heed_matmul(r.first, heed_linear_forward(m->first->W_v, x)));
+    r.it = heed_add(it, story_look(m->first, it, x, &r.first));
 
     r.q = heed_linear_forward(m->second->W_q, r.it);
     r.k = heed_linear_forward(m->second->W_k, x);
     r.v = heed_linear_forward(m->second->W_v, x);
-    r.scores = scores_of(r.q, r.k);
+    r.scores = story_scores(r.q, r.k);
     r.percents = heed_softmax(r.scores, -1);
     r.mix = heed_matmul(r.percents, r.v);
     r.nouns = heed_linear_forward(m->second->W_v, heed_slice(m->we->weight, 0, READER_FIRST_NOUN,
@@ -153,22 +142,6 @@ reader_result reader_forward(struct reader *m, heed_tensor *tokens, int at)
 
 /* ---- training ---- */
 
-static heed_tensor *loss_of(struct reader *m, const reader_sentence *sentences, heed_tensor *which)
-{
-    const int64_t count = which != NULL ? which->numel : 0;
-    heed_tensor *tokens = heed_empty(HEED_SHAPE(count, READER_LENGTH), HEED_I64);
-    heed_tensor *answers = heed_empty(HEED_SHAPE(count), HEED_I64);
-    if (heed_error_pending()) {
-        return NULL;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        const reader_sentence *s = &sentences[heed_data_i64(which)[i]];
-        memcpy(heed_data_i64(tokens) + i * READER_LENGTH, s->token, sizeof s->token);
-        heed_data_i64(answers)[i] = s->answer;
-    }
-    return heed_cross_entropy(reader_forward(m, tokens, READER_AT_IT).logits, answers);
-}
-
 typedef struct lesson {
     struct reader *model;
     const reader_language *language;
@@ -177,8 +150,15 @@ typedef struct lesson {
 static heed_tensor *lesson_loss(void *context, int64_t batch)
 {
     const lesson *l = context;
-    return loss_of(l->model, l->language->train,
-                   heed_randint(0, l->language->train_count, HEED_SHAPE(batch)));
+    heed_tensor *which = heed_randint(0, l->language->train_count, HEED_SHAPE(batch));
+    heed_tensor *tokens = heed_empty(HEED_SHAPE(batch, READER_LENGTH), HEED_I64);
+    heed_tensor *answers = heed_empty(HEED_SHAPE(batch), HEED_I64);
+    for (int64_t i = 0; i < batch && !heed_error_pending(); i++) {
+        const reader_sentence *s = &l->language->train[heed_data_i64(which)[i]];
+        memcpy(heed_data_i64(tokens) + i * READER_LENGTH, s->token, sizeof s->token);
+        heed_data_i64(answers)[i] = s->answer;
+    }
+    return heed_cross_entropy(reader_forward(l->model, tokens, READER_AT_IT).logits, answers);
 }
 
 /* Queries half as long and keys twice as long, both turned round, give the same scores, bit by bit,

@@ -1,8 +1,26 @@
-/* Training of the story's models. */
+/* Attention and training of the story's models. */
 #include "examples/page/story_train.h"
 
 #include <math.h>
 #include <string.h>
+
+heed_tensor *story_scores(heed_tensor *q, heed_tensor *k)
+{
+    return heed_div_scalar(heed_matmul(q, heed_transpose(k, -2, -1)),
+                           sqrt((double)heed_size(k, -1)));
+}
+
+heed_tensor *story_look(struct heed_self_attention *head, heed_tensor *word, heed_tensor *x,
+                        heed_tensor **percents)
+{
+    *percents = NULL;
+    if (head == NULL) { /* an error is pending */
+        return NULL;
+    }
+    heed_tensor *q = heed_linear_forward(head->W_q, word), *k = heed_linear_forward(head->W_k, x);
+    *percents = heed_softmax(story_scores(q, k), -1);
+    return heed_matmul(*percents, heed_linear_forward(head->W_v, x));
+}
 
 /* Fixed settings that work for each of them. */
 enum { BATCH = 64 };
@@ -28,36 +46,16 @@ void story_train(void *module, int all, int steps, story_loss *loss, void *conte
     heed_optimizer_free(adamw);
 }
 
-int64_t story_weight_count(void *module)
-{
-    const heed_tensor_list parameters = heed_parameters(module);
-    int64_t count = 0;
-    for (int i = 0; i < parameters.count; i++) {
-        count += parameters.tensors[i]->numel;
-    }
-    return count;
-}
-
-int64_t story_get_weights(void *module, float *weights)
+int64_t story_weights(void *module, float *numbers, bool set)
 {
     const heed_tensor_list parameters = heed_parameters(module);
     int64_t count = 0;
     for (int i = 0; i < parameters.count; i++) {
         const heed_tensor *t = parameters.tensors[i];
-        memcpy(weights + count, t->data, (size_t)t->numel * sizeof *weights);
-        count += t->numel;
-    }
-    return count;
-}
-
-int64_t story_set_weights(void *module, const float *weights)
-{
-    HEED_SCOPE_NO_GRAD(scope);
-    const heed_tensor_list parameters = heed_parameters(module);
-    int64_t count = 0;
-    for (int i = 0; i < parameters.count; i++) {
-        heed_tensor *t = parameters.tensors[i];
-        memcpy(t->data, weights + count, (size_t)t->numel * sizeof *weights);
+        const size_t size = (size_t)t->numel * sizeof *numbers;
+        if (numbers != NULL) {
+            memcpy(set ? t->data : numbers + count, set ? numbers + count : t->data, size);
+        }
         count += t->numel;
     }
     return count;

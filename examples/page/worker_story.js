@@ -2,38 +2,17 @@
 
 /** exports(): the engine's; lend, json: of worker.js. */
 export function storyFunctions({ exports, lend, json }) {
-  const floats = (values, use) => lend(values && Float32Array.from(values), use);
+  const floats = (values, use) => lend(Float32Array.from(values), use);
+  const call = (name, ...args) => json(exports()[`page_story_${name}`](...args));
   return {
-    storyOpen(bytes) {
-      return lend(bytes, (at) => json(exports().page_story_open(at, bytes.byteLength / 4)));
-    },
-    storyRead({ tokens, at }) {
-      return lend(Int32Array.from(tokens), (list) => json(exports().page_story_read(list, tokens.length, at)));
-    },
-    storyWords() {
-      return json(exports().page_story_words());
-    },
-    storyPlaces(count) {
-      return json(exports().page_story_places(count));
-    },
-    storyHeads({ heads, who, verb, whom }) {
-      return json(exports().page_story_heads(heads, who, verb, whom));
-    },
-    storyTrain({ heads, seed }) {
-      return json(exports().page_story_train(heads, seed));
-    },
-    storyAttend({ q, k, v }) {
-      return floats(q, (a) => floats(k, (b) => floats(v, (c) => json(exports().page_story_attend(a, b, c,
-        k.length / 2)))));
-    },
-    storyWeigh({ scores, v = null }) {
-      return floats(scores, (a) => floats(v, (b) => json(exports().page_story_weigh(a, b, scores.length))));
-    },
-    storyMix({ weights, v }) {
-      return floats(weights, (a) => floats(v, (b) => json(exports().page_story_mix(a, b, weights.length))));
-    },
-    storyDots({ seed, d, count }) {
-      return json(exports().page_story_dots(seed, d, count));
-    },
+    storyOpen: (bytes) => lend(bytes, (at) => call("open", at, bytes.byteLength / 4)),
+    storyRead: ({ tokens, at }) => lend(Int32Array.from(tokens), (ids) => call("read", ids, tokens.length, at)),
+    storyWords: () => call("words"),
+    storyPlaces: (count) => call("places", count),
+    storyHeads: ({ heads, who, whom }) => call("heads", heads, who, whom),
+    storyAttend: ({ q, k }) => floats(q, (a) => floats(k, (b) => call("attend", a, b, k.length / 2))),
+    storyWeigh: ({ scores }) => floats(scores, (a) => call("weigh", a, scores.length)),
+    storyMix: ({ weights, v }) => floats(weights, (a) => floats(v, (b) => call("mix", a, b, weights.length))),
+    storyDots: ({ seed, d, count }) => call("dots", seed, d, count),
   };
 }

@@ -95,7 +95,7 @@ def natively(folder):
 
 
 def check_numbers(page, native):
-    """The engine in the page gives the bits of the native program; it trains the same weights again."""
+    """The engine in the page gives the bits of the native program."""
     about = page.settle("await page.sections.story.model().then(({ about }) => about)")
     assert about == native["open"], (about, native["open"])
     read = [name for name in native if name.startswith(("the ", "good "))]
@@ -105,14 +105,12 @@ def check_numbers(page, native):
         found = call(page, "storyRead", {"tokens": ids, "at": ids.index(2)})
         assert found == native[name], (name, found, native[name])
     for name, function, args in (("words", "storyWords", None), ("places", "storyPlaces", 101),
-                                 ("one head", "storyHeads", {"heads": 1, "who": 0, "verb": 0, "whom": 1}),
-                                 ("two heads", "storyHeads", {"heads": 2, "who": 0, "verb": 0, "whom": 1}),
-                                 ("dots 2", "storyDots", {"seed": 3, "d": 2, "count": 1000}), ("dots 512", "storyDots", {"seed": 513, "d": 512, "count": 1000}),
-                                 ("reader", "storyTrain", {"heads": 0, "seed": 17}), ("train 1", "storyTrain", {"heads": 1, "seed": 0}),
-                                 ("train 2", "storyTrain", {"heads": 2, "seed": 0})):
+                                 ("one head", "storyHeads", {"heads": 1, "who": 0, "whom": 1}),
+                                 ("two heads", "storyHeads", {"heads": 2, "who": 0, "whom": 1}),
+                                 ("dots 2", "storyDots", {"seed": 3, "d": 2, "count": 1000}), ("dots 512", "storyDots", {"seed": 513, "d": 512, "count": 1000})):
         assert call(page, function, args) == native[name], name
     one, two = about["accuracy"]
-    assert max(one) < 0.4 and min(two) > 0.95 and native["reader"]["unseen"] == 1, about["accuracy"]
+    assert max(one) < 0.4 and min(two) > 0.95 and native["seed 17"]["unseen"] == 1, about["accuracy"]
 
 
 # ---- the screens ----
@@ -150,7 +148,7 @@ def check_looks(page, native):
             assert percent(max(expected)) in page.text(".story-words") and page.text(f".story-word[data-word='{most}'].meant") in page.text(".story-words")
     right = [native[f"seed {i}"]["unseen"] for i in range(24)]
     clearest = max((i for i in range(24) if right[i] == 1), key=lambda i: native[f"seed {i}"]["looks"])
-    said = f"learned from {native['open']['train']:,} sentences.*Of 24 models trained like this, {right.count(1)} answer every new sentence"
+    said = f"learned from {native['open']['train']:,} sentences.*Of 24 models trained like this, {right.count(1)} answer every new sentence right"
     assert clearest == 17 and re.search(said, page.text(".story-words")), (right, page.text(".story-words"))
 
 
@@ -238,11 +236,12 @@ def check_weigh(page, native):
         page.press(".story-slider input", key)
         page.wait("document.querySelector('.story-slider output').textContent === arguments[0]", f"d = {d}")
         rest(page)
-        shares = native[f"dots {d}"]["shares"]
-        assert numbers_of(page, ".story-piece", "percent") == sum(shares, []), d
+        flat = native[f"dots {d}"]["shares"]
+        assert numbers_of(page, ".story-piece", "percent") == flat, d
+        shares = [flat[:6], flat[6:]]
         told = [percent(of[0]) for of in shares]
         assert all(of == sorted(of, reverse=True) and abs(sum(of) - 1) < 1e-5 for of in shares), shares
-        assert all(f"{of[0]:.1f}" in label for of, label in zip(native[f"dots {d}"]["spread"], texts(page, ".story-stage .story-label"))), "the spread is written"
+        assert all(f"{of:.1f}" in label for of, label in zip(native[f"dots {d}"]["spread"], texts(page, ".story-stage .story-label"))), "the spread is written"
         assert page.text(".story-action") == f"Drag d. At {d}, the largest of six shares is {told[0]} on average; divided by √d, {told[1]}.", page.text(".story-action")
 
 
@@ -262,7 +261,7 @@ def check_mix(page, native):
         assert words[3 + far.index(min(far))] == noun and noun in page.text(".story-action"), page.text(".story-action")
     page.press(".story-handle.mixed", *[Keys.ARROW_LEFT] * 25)
     rest(page)
-    drag(page, ".story-handle.mixed", -450, 0)
+    drag(page, ".story-handle.mixed", -300, 0)
     assert "pizza" in page.text(".story-action")
     press(page, ".story-choice")
     near(numbers_of(page, ".story-pull", "percent"), read["percents"], 1e-6)
@@ -291,7 +290,7 @@ def check_back(page, native):
         rest(page)
         _, word, mark = guess().split()
         assert (mark == "\N{CHECK MARK}") == (word == SENTENCE[at + 1]), (word, mark, SENTENCE[at + 1])
-    drag(page, ".story-handle.curtain", 900, 0)
+    drag(page, ".story-handle.curtain", 760, 0)
     assert edge() == 0, "the curtain follows the pointer"
     press(page, ".story-actions button", 1)
     assert edge() == 0 and arcs_of(page) == native["cheat row"]
@@ -301,7 +300,7 @@ def check_back(page, native):
 
 
 def check_heads(page, native):
-    """One head and two, on pairs that no model has seen; ten models each, which can be trained again."""
+    """One head and two, on pairs that no model has seen; ten models each."""
     screen(page, 9)
     animals, accuracy = native["open"]["animals"], native["open"]["accuracy"]
     values = lambda heads: numbers_of(page, f".story-run[data-heads='{heads}']", "value")
@@ -312,23 +311,18 @@ def check_heads(page, native):
         assert (who + whom) % 4 == 3, "a pair that is held out"
         for heads in (1, 2):
             press(page, ".story-actions button", heads - 1)
-            found = call(page, "storyHeads", {"heads": heads, "who": who, "verb": 0, "whom": whom})
+            found = call(page, "storyHeads", {"heads": heads, "who": who, "whom": whom})
             drawn = page.run("""[...document.querySelectorAll(".story-arc")].map((e) =>
                 [Number(e.dataset.head), Number(e.dataset.to), Number(e.dataset.percent)]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map((e) => e[2])""")
-            assert drawn == sum(found["percents"], [])
+            assert drawn == found["percents"]
             said = [text.strip() for text in texts(page, ".story-answers b")]
             assert said == [animals[max(range(16), key=lambda i: found[k][i])] for k in ("who", "whom")], said
             marks = page.run("[...document.querySelectorAll('.story-answers p:not(.faint)')].map((e) => e.className)")
             assert marks == ["right" if a == b else "wrong" for a, b in zip(said, (words[1], words[4]))]
         press(page, ".story-actions button", 2)
-    page.driver.execute_script("[...document.querySelectorAll('.story-actions button')].at(-1).click()")
-    page.wait("[...document.querySelectorAll('.story-actions button')].at(-1).disabled")
-    page.wait("![...document.querySelectorAll('.story-actions button')].at(-1).disabled")
-    rest(page)
-    for heads in (1, 2):
-        new = values(heads)
-        near([new[0]], [call(page, "storyTrain", {"heads": heads, "seed": 10})["unseen"]], 1e-7)
-        assert f"{round(100 * min(new))}–{round(100 * max(new))}%" in page.text(".story-action"), (new, page.text(".story-action"))
+    for of in accuracy:
+        least, most = (str(round(100 * x)) for x in (min(of), max(of)))
+        assert f"in {least if least == most else f'{least}–{most}'}%" in page.text(".story-action"), page.text(".story-action")
 
 
 def check_learn(page):
@@ -341,9 +335,9 @@ def check_learn(page):
     found = page.settle("""await page.run.engine.pass(page.run.language.heldOut.find((ids) => ids[1] === page.run.language.words.indexOf("pizza")))
         .then(({ leaves, tensors }) => tensors[leaves.find(({ name }) => name.endsWith("W_q.weight")).gradient].values).then((x) => Array.from(x))""")
     assert gradient == max(found, key=abs)
-    for button, sign in ((0, -1), (1, 1)):
-        press(page, ".story-weight button", button)
-        page.wait("document.querySelector('.story-verdict').textContent !== ''")
+    for key, sign in ((Keys.ARROW_LEFT, -1), (Keys.ARROW_RIGHT, 1)):
+        page.press(".story-handle.ball", *(key, key) if sign > 0 else (key,))  # past where it was
+        rest(page)
         right = "right" in page.find(".story-verdict").get_attribute("class")
         before, after = (float(x) for x in re.findall(r"\d+\.\d+", page.text(".story-verdict")))
         assert right == (sign * gradient < 0) == (after < before), page.text(".story-verdict")
@@ -406,7 +400,7 @@ def check_positions(page, native):
     places = native["places"]["places"]
     hands = lambda: sum(([numbers_of(page, ".story-hand", c)[i] for c in "xy"] for i in range(8)), [])
     assert hands() == places[3 * 16:4 * 16]
-    page.press(".story-handle.position", Keys.ARROW_RIGHT)
+    page.press(".story-slider input", Keys.ARROW_RIGHT)
     rest(page)
     assert hands() == places[4 * 16:5 * 16]
 

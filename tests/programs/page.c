@@ -509,8 +509,8 @@ static uint64_t whole_page(const void *context)
     if (page_story_make(numbers, 1) && page_story_open(numbers, page_story_numbers()) != NULL) {
         page_story_words();
         page_story_places(2);
-        page_story_heads(2, 0, 0, 1);
-        page_story_attend(tutorial, tutorial, tutorial, 2);
+        page_story_heads(2, 0, 1);
+        page_story_attend(tutorial, tutorial, 2);
         page_story_dots(1, 2, 8);
         const char *read = page_story_read(ids, READER_LENGTH, READER_AT_IT);
         sum = read != NULL ? fnv(read, strlen(read), sum) : sum;

@@ -1,36 +1,22 @@
 // Curves of the loss as SVG.
 
-import { svg } from "../../dom.js";
+import { t } from "../../strings.js";
+import { path, label } from "./stage.js";
 
-/** Parts of an SVG: axes and a curve of each list of losses in the box {x, y, width, height}; steps: the last one,
- * most: the greatest loss; curves: [{losses, name, label}]; loss: the axis's name; at: a step to mark. */
-export function curves({ x, y, width, height, steps, most, curves: all, loss, step: stepName, at = null }) {
-  const px = (i) => x + width * i / steps, py = (value) => y + height * (1 - Math.min(1, value / most));
-  const parts = [], small = height <= 90; // then the texts stand beside each other, above the ends of the curves
-  for (let value = 0; value <= most; value++) {
-    parts.push(svg("path", { d: `M${x} ${py(value)}H${x + width}`, class: value === 0 ? "story-axis" : "story-grid" }));
-    if (!small || value % 5 === 0) { // place for each number
-      parts.push(svg("text", { x: x - 8, y: py(value) + 5, "text-anchor": "end", class: "story-small" }, value));
-    }
-  }
-  parts.push(svg("text", { x: x + width, y: y + height + 20, "text-anchor": "end", class: "story-small" },
-    `${steps} ${stepName}`),
-    svg("text", { x: small ? x + width * 0.4 : x + width - 10, y: y + (small ? 12 : 18), "text-anchor": "end",
-      class: "story-small strong" }, loss));
-  all.forEach(({ losses, name, label }, row) => {
-    if (losses.length === 0) {
-      return;
-    }
-    parts.push(svg("path",
-      { d: `M${losses.map((value, i) => `${px(i + 1).toFixed(1)} ${py(value).toFixed(1)}`).join("L")}`,
-      class: `story-curve ${name}` }));
-    if (label !== undefined) {
-      parts.push(svg("text", { x: x + width - 10, y: y + (small ? 12 + 19 * row : 44 + 22 * row), "text-anchor": "end",
-        class: `story-label ${name}` }, label));
-    }
-  });
-  if (at !== null) {
-    parts.push(svg("path", { d: `M${px(at)} ${y}V${y + height}`, class: "story-here" }));
-  }
-  return parts;
+const MOST = 5.5; // the greatest loss
+
+/** Parts of an SVG: axes and a curve of each list of losses in a picture of this size; steps: the last one; all: [{losses,
+ * name, text}]; at: a step to mark. */
+export function curves(width, height, steps, all, at = null) {
+  const x = 34, y = 8, right = width - 16, low = height - 32;
+  const small = low < 98; // then the texts stand above the ends of the curves
+  const px = (i) => x + (right - x) * i / steps, py = (value) => y + (low - y) * (1 - Math.min(1, value / MOST));
+  return [[0, 1, 2, 3, 4, 5].map((value) => [path(`M${x} ${py(value)}H${right}`, value === 0 ? "story-axis" : "story-grid"),
+    small && value % 5 > 0 ? [] : label(x - 8, py(value) + 5, value, "story-small", "end")]), // place for each number
+  label(right, low + 20, `${steps} ${t("story.steps")}`, "story-small", "end"),
+  label(small ? x + (right - x) * 0.4 : right - 10, y + (small ? 12 : 18), t("story.loss"), "story-small strong", "end"),
+  all.map(({ losses, name, text = "" }, row) => (losses.length === 0 ? [] : [
+    path(`M${losses.map((value, i) => `${px(i + 1).toFixed(1)} ${py(value).toFixed(1)}`).join("L")}`, `story-curve ${name}`),
+    label(right - 10, y + (small ? 12 + 19 * row : 44 + 22 * row), text, `story-label ${name}`, "end")])),
+  at === null ? [] : path(`M${px(at)} ${y}V${low}`, "story-here")];
 }

@@ -3,45 +3,41 @@
 import { h, fill } from "../../dom.js";
 import { t } from "../../strings.js";
 import { story } from "./model.js";
+import { choices, actions } from "./stage.js";
 import { sentencePicture } from "./sentence.js";
 import { SENTENCE, ENDINGS, IT, NOUNS, largest, percent } from "./words.js";
 
 export function begin({ tell, ask }) {
   const picture = sentencePicture(t("story.it.picture"));
-  const endings = h("div.story-actions");
-  const element = h("div.story-screen", {}, picture.element, endings);
   let ending = "pizza", guess = null;
-
-  const words = () => [...SENTENCE, ...ENDINGS[ending]];
-  const choose = (noun) => {
-    guess = noun;
-    draw();
-  };
-  const buttons = Object.keys(ENDINGS).map((name) => h("button.story-choice", { type: "button", onclick: () => {
+  const endings = choices(Object.keys(ENDINGS), (name) => `… ${ENDINGS[name].join(" ")}`, (name) => {
     ending = name;
-    draw();
-  } }, `… ${ENDINGS[name].join(" ")}`));
+    show();
+  });
+  const row = actions(), element = h("div.story-screen", {}, picture.element, row);
+  const press = Object.fromEntries(Object.entries(NOUNS).map(([noun, i]) => [i, () => {
+    guess = noun;
+    show();
+  }]));
+  const nouns = (name) => Object.fromEntries(Object.values(NOUNS).map((i) => [i, name]));
 
-  async function draw() {
-    const guessed = guess !== null;
-    fill(endings, guessed ? buttons : null);
-    buttons.forEach((button, i) => button.setAttribute("aria-pressed", Object.keys(ENDINGS)[i] === ending));
-    const press = { [NOUNS.pizza]: () => choose("pizza"), [NOUNS.oven]: () => choose("oven") };
-    if (!guessed) {
-      tell("text");
+  async function show() {
+    const words = [...SENTENCE, ...ENDINGS[ending]];
+    if (guess === null) {
       ask("guess");
-      picture.show({ words: words(), from: IT, heads: [], reserve: true, hints: Object.values(NOUNS), buttons: press,
-        classes: { [NOUNS.pizza]: "answer", [NOUNS.oven]: "answer", [IT]: "it" } });
+      picture.show({ words, from: IT, heads: [], hints: Object.values(NOUNS), buttons: press,
+        classes: { ...nouns("answer"), [IT]: "it" } });
       return;
     }
-    const { read, about } = await story();
-    const { percents, answers } = await read(ending);
-    const noun = about.words[about.nouns[0] + largest(answers)], share = percent(percents[NOUNS[noun]]);
-    tell("looked", noun, share);
+    const { read, about } = await story(), { percents, answers } = await read(ending);
+    const noun = about.words[about.nouns[0] + largest(answers)];
+    fill(row, endings.element);
+    endings.mark(ending);
+    tell("looked", noun, percent(percents[NOUNS[noun]]));
     ask(ending === "pizza" ? (guess === noun ? "agree" : "differ") : "moved");
-    picture.show({ words: words(), heads: [percents], hints: [], buttons: press, classes: { [NOUNS.pizza]: "again",
-      [NOUNS.oven]: "again", [NOUNS[noun]]: "again meant", [IT]: "it",
-      ...(ending === "oven" ? { 9: "changed", 10: "changed" } : {}) } });
+    const changed = ending === "oven" ? { 9: "changed", 10: "changed" } : {};
+    picture.show({ words, from: IT, heads: [percents], buttons: press,
+      classes: { ...nouns("again"), [NOUNS[noun]]: "again meant", [IT]: "it", ...changed } });
   }
-  return { element, show: draw };
+  return { element, show };
 }

@@ -5,8 +5,8 @@ import { SENTENCE, ENDINGS } from "./words.js";
 
 let opened = null;
 
-/** {call(name, args): of the engine, about: of page_story_open, read(ending): the reader's numbers for the sentence
- * that ends so, order(words): for words in any order}. The same for all screens. */
+/** {call(name, args): of the engine, about: of page_story_open, order(words): the reader's numbers for words in any order,
+ * read(ending): for the sentence that ends so, pizza: if it ends with the pizza}. The same for all screens. */
 export function story() {
   opened ??= begin();
   return opened;
@@ -19,7 +19,7 @@ async function begin() {
   const read = (ending) => (known[ending] ??= order([...SENTENCE, ...ENDINGS[ending]]));
   const order = (words) => engine.call("storyRead", { tokens: words.map((word) => about.words.indexOf(word)),
     at: words.indexOf("it") });
-  return { call: (name, args) => engine.call(name, args), about, read, order };
+  return { call: (name, args) => engine.call(name, args), about, read, order, pizza: await read("pizza") };
 }
 
 /** Calls use(result) of the newest call alone; while one is computed, only the last of the others is kept. */

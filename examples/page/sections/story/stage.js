@@ -1,20 +1,22 @@
 // Pictures that fill their place, drawn in pixels, and things in them that can be dragged or moved with the arrow keys.
 
-import { h, svg } from "../../dom.js";
+import { h, svg, fill } from "../../dom.js";
 
 const reduced = matchMedia("(prefers-reduced-motion: reduce)");
 
-/** A place for a picture: draw(width, height) whenever its size is new. Returns {element, back, front, redraw()}:
- * `back` is an SVG group that draw fills, `front` one for what stays, such as handles. */
+/** A width from which there is place beside each other, in pixels. */
+export const WIDE = 700;
+
+/** A place for a picture: draw(width, height) whenever its size is new. Returns {element, picture, back, front, redraw()}:
+ * `back` is an SVG group for what draw returns, `front` one for what stays, such as handles. */
 export function stage(draw, label) {
   const back = svg("g"), front = svg("g");
   const picture = svg("svg", { class: "story-svg", role: "group", "aria-label": label }, back, front);
   const element = h("div.story-stage", {}, picture);
   let width = 0, height = 0;
   const redraw = () => {
-    if (width > 0) {
-      draw(width, height);
-    }
+    const parts = width > 0 ? draw(width, height) : undefined;
+    parts && fill(back, parts.flat(4));
   };
   new ResizeObserver(() => {
     const box = element.getBoundingClientRect();
@@ -23,7 +25,23 @@ export function stage(draw, label) {
       redraw();
     }
   }).observe(element);
-  return { element, picture, back, front, redraw, size: () => ({ width, height }) };
+  return { element, picture, back, front, redraw };
+}
+
+export const path = (d, name, more = {}) => svg("path", { d, class: name, ...more });
+export const label = (x, y, text, name = "story-small", anchor = "start", more = {}) =>
+  svg("text", { x, y, class: name, "text-anchor": anchor, ...more }, text);
+
+export const rect = (x, y, width, height, name, more = {}) => svg("rect", { x, y, width, height, class: name, ...more });
+export const circle = (cx, cy, r, name, more = {}) => svg("circle", { cx, cy, r, class: name, ...more });
+
+/** Lines through whole numbers: `unit` pixels each, 0 at a place. */
+export function grid(width, height, unit, [x0, y0]) {
+  const all = (zero, size) => Array.from({ length: Math.floor((size - zero) / unit) + Math.floor(zero / unit) + 1 }, (_, i) =>
+    i - Math.floor(zero / unit));
+  const kind = (i) => (i === 0 ? "story-axis" : "story-grid");
+  return [...all(x0, width).map((i) => path(`M${x0 + i * unit} 0V${height}`, kind(i))),
+    ...all(y0, height).map((i) => path(`M0 ${y0 + i * unit}H${width}`, kind(i)))];
 }
 
 /** Draws numbers that move: {to(values, ms): towards these values, now(): where they are, jump(values)}. */
@@ -66,10 +84,10 @@ export const still = () => reduced.matches;
  * pointer, onkey(dx, dy) by keys, in steps. Returns {element, place(x, y, now, text)}: now and text are for screen
  * readers. */
 export function handle(where, { label, min, max, onmove, onkey, name = "" }) {
-  const dot = svg("circle", { r: 9, class: "story-grip" });
+  const dot = circle(0, 0, 9, "story-grip");
   const element = svg("g", { class: `story-handle ${name}`, role: "slider", tabindex: 0, "aria-label": label,
     "aria-valuemin": min,
-    "aria-valuemax": max, "aria-valuenow": min }, svg("circle", { r: 24, class: "story-touch" }), dot);
+    "aria-valuemax": max, "aria-valuenow": min }, circle(0, 0, 24, "story-touch"), dot);
   const move = (event) => {
     const box = where.picture.getBoundingClientRect();
     onmove(event.clientX - box.left, event.clientY - box.top);
@@ -98,12 +116,34 @@ export function handle(where, { label, min, max, onmove, onkey, name = "" }) {
 
 /** An arrow as SVG from one point to another. */
 export function arrow([x1, y1], [x2, y2], properties = {}) {
-  const length = Math.hypot(x2 - x1, y2 - y1), head = Math.min(14, length);
+  const length = Math.hypot(x2 - x1, y2 - y1), head = Math.min(14, length), wing = head * 0.45;
   const [ux, uy] = length > 0 ? [(x2 - x1) / length, (y2 - y1) / length] : [0, 0];
   const [bx, by] = [x2 - head * ux, y2 - head * uy];
-  const wing = head * 0.45;
-  return svg("g", { ...properties, class: `story-arrow ${properties.class ?? ""}` },
-    svg("path", { d: `M${x1} ${y1}L${bx} ${by}`, class: "shaft" }),
-    svg("path", { d: `M${x2} ${y2}L${bx - wing * uy} ${by + wing * ux}L${bx + wing * uy} ${by - wing * ux}Z`,
-      class: "tip" }));
+  return svg("g", { ...properties, class: `story-arrow ${properties.class ?? ""}` }, path(`M${x1} ${y1}L${bx} ${by}`, "shaft"),
+    path(`M${x2} ${y2}L${bx - wing * uy} ${by + wing * ux}L${bx + wing * uy} ${by - wing * ux}Z`, "tip"));
+}
+
+// ---- controls ----
+
+export const choice = (text, onclick, more = {}) => h("button.story-choice", { type: "button", onclick, ...more }, text);
+export const actions = (...children) => h("div.story-actions", {}, ...children);
+
+/** Buttons of which one is chosen: choose(name) when one is pressed. Returns {element, mark(name)}. */
+export function choices(names, text, choose) {
+  const buttons = names.map((name) => choice(text(name), () => choose(name)));
+  return { element: h("div.story-choices", { role: "group" }, buttons),
+    mark: (now) => buttons.forEach((button, i) => button.setAttribute("aria-pressed", names[i] === now)) };
+}
+
+/** A slider with a text: {element, set(value, text, keep)}; keep: a value that is just being chosen stays. */
+export function slider(name, [min, max, step], choose) {
+  const said = h("output");
+  const input = h("input", { type: "range", min, max, step, "aria-label": name, oninput: () => choose(Number(input.value)) });
+  return { element: h("label.story-slider", {}, said, input), set(value, text, keep = false) {
+    if (!keep || document.activeElement !== input) {
+      input.value = value;
+    }
+    input.setAttribute("aria-valuetext", text);
+    said.textContent = text;
+  } };
 }

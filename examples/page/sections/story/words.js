@@ -29,6 +29,7 @@ export const whole = (value) => value.toLocaleString(language()).replace(".", "\
 
 export const SENTENCE = ["the", "pizza", "came", "out", "of", "the", "oven", "and", "it"];
 export const ENDINGS = { pizza: ["tasted", "good"], oven: ["baked", "evenly"] };
+export const WORDS = [...SENTENCE, ...ENDINGS.pizza];
 export const IT = 8, NOUNS = { pizza: 1, oven: 6 };
 
 /** A share from which a word stands out. */
