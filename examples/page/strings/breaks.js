@@ -83,7 +83,7 @@ export const breaks = {
     "At step 0, with the same random weights: how will the attention of “it” change?",
     "Bei Schritt 0, mit denselben Zufallsgewichten: Wie ändert sich die Aufmerksamkeit von „it“?",
     "Au pas 0, avec les mêmes poids aléatoires : comment l’attention de « it » change-t-elle ?"],
-  "breaks.no_scale.answer.0": ["It is spread more evenly over the words.", "Sie verteilt sich gleichmäßiger auf die Wörter.", "Elle se répartit plus également sur les mots."],
+  "breaks.no_scale.answer.0": ["It is spread more evenly over the words.", "Sie verteilt sich gleichmäßiger auf die Wörter.", "Elle se répartit plus uniformément sur les mots."],
   "breaks.no_scale.answer.1": ["It is concentrated more on one or few words.", "Sie sammelt sich stärker auf einem oder wenigen Wörtern.", "Elle se concentre davantage sur un ou quelques mots."],
   "breaks.no_scale.answer.2": ["It stays the same, as nothing has been learned yet.", "Sie bleibt gleich, denn noch ist nichts gelernt.", "Elle reste la même, car rien n’est encore appris."],
   "breaks.no_scale.start": [
@@ -107,10 +107,10 @@ export const breaks = {
   "breaks.wrong_dim.question": [
     "What will a row, the attention of one word such as “it”, add up to?",
     "Was ergibt die Summe einer Zeile, also der Aufmerksamkeit eines Worts wie „it“?",
-    "À combien s’additionne une ligne, l’attention d’un mot comme « it » ?"],
+    "Quelle est la somme d’une ligne, l’attention d’un mot comme « it » ?"],
   "breaks.wrong_dim.answer.0": ["100 %, as in every softmax.", "100 %, wie bei jeder Softmax.", "100 %, comme dans toute softmax."],
   "breaks.wrong_dim.answer.1": ["Less than 100 % in every row.", "In jeder Zeile weniger als 100 %.", "Moins de 100 % dans chaque ligne."],
-  "breaks.wrong_dim.answer.2": ["It varies from row to row; now the columns add up to 100 %.", "Irgendetwas, je nach Zeile; nun ergeben die Spalten 100 %.", "N’importe quoi, selon la ligne ; ce sont les colonnes qui font 100 %."],
+  "breaks.wrong_dim.answer.2": ["It varies from row to row; now the columns add up to 100 %.", "Je nach Zeile etwas anderes; nun ergeben die Spalten 100 %.", "Cela dépend de la ligne ; ce sont maintenant les colonnes qui font 100 %."],
   "breaks.wrong_dim.rows": [
     "The rows of the sentence add up to between {0} and {1}, each column to 100 %.",
     "Die Zeilen des Satzes ergeben zwischen {0} und {1}, jede Spalte 100 %.",
@@ -128,7 +128,7 @@ export const breaks = {
   "breaks.mask_inverted.question": ["After training, what will the attention of “it” be on?", "Worauf liegt nach dem Training die Aufmerksamkeit von „it“?", "Après l’entraînement, sur quoi portera l’attention de « it » ?"],
   "breaks.mask_inverted.answer.0": ["On its subject, pizza.", "Auf seinem Subjekt, pizza.", "Sur son sujet, pizza."],
   "breaks.mask_inverted.answer.1": ["On the words after it: those it should predict.", "Auf den Wörtern danach: denen, die es vorhersagen soll.", "Sur les mots suivants : ceux qu’il doit prédire."],
-  "breaks.mask_inverted.answer.2": ["Evenly on all words.", "Gleichmäßig auf allen Wörtern.", "Également sur tous les mots."],
+  "breaks.mask_inverted.answer.2": ["Evenly on all words.", "Gleichmäßig auf allen Wörtern.", "À parts égales sur tous les mots."],
   "breaks.mask_inverted.later": [
     "The words after “it” get {0} of its attention, pizza gets {1}.",
     "Die Wörter nach „it“ bekommen {0} seiner Aufmerksamkeit, pizza {1}.",
@@ -143,7 +143,7 @@ export const breaks = {
     "The softmax shares 100 % among all words, also the later ones; then the shares of the later ones are set to 0.",
     "Die Softmax verteilt 100 % auf alle Wörter, auch die späteren; dann werden die Anteile der späteren auf 0 gesetzt.",
     "La softmax partage 100 % entre tous les mots, même les suivants ; puis les parts des suivants sont mises à 0."],
-  "breaks.mask_after.question": ["At step 0, what will the attention of “it” add up to?", "Bei Schritt 0: Was ergibt die Aufmerksamkeit von „it“ zusammen?", "Au pas 0, à combien s’additionne l’attention de « it » ?"],
+  "breaks.mask_after.question": ["At step 0, what will the attention of “it” add up to?", "Bei Schritt 0: Was ergibt die Aufmerksamkeit von „it“ zusammen?", "Au pas 0, quelle est la somme de l’attention de « it » ?"],
   "breaks.mask_after.answer.0": ["Exactly 100 %.", "Genau 100 %.", "Exactement 100 %."],
   "breaks.mask_after.answer.1": ["Less than 100 %: the shares set to 0 are lost.", "Weniger als 100 %: Die auf 0 gesetzten Anteile sind verloren.", "Moins de 100 % : les parts mises à 0 sont perdues."],
   "breaks.mask_after.answer.2": ["More than 100 %.", "Mehr als 100 %.", "Plus de 100 %."],
@@ -171,7 +171,7 @@ export const breaks = {
     "Après l’entraînement, pizza et le lieu échangent leurs places dans la phrase. Que fait l’attention de « it » ?"],
   "breaks.no_positions.answer.0": ["It moves along: pizza gets as much as before.", "Sie wandert mit: pizza bekommt so viel wie vorher.", "Elle suit : pizza en reçoit autant qu’avant."],
   "breaks.no_positions.answer.1": ["It stays at the second place of the sentence.", "Sie bleibt am zweiten Platz des Satzes.", "Elle reste à la deuxième place de la phrase."],
-  "breaks.no_positions.answer.2": ["It is spread evenly: nothing can be learned without positions.", "Sie verteilt sich gleichmäßig: Ohne Positionen ist nichts zu lernen.", "Elle se répartit également : sans positions, on ne peut rien apprendre."],
+  "breaks.no_positions.answer.2": ["It is spread evenly: nothing can be learned without positions.", "Sie verteilt sich gleichmäßig: Ohne Positionen ist nichts zu lernen.", "Elle se répartit uniformément : sans positions, on ne peut rien apprendre."],
   "breaks.no_positions.moves": [
     "Without positions pizza gets {0} of the attention of “it” at its usual place and {1} after the swap; the model then writes: {2}.",
     "Ohne Positionen bekommt pizza {0} der Aufmerksamkeit von „it“ am gewohnten Platz und {1} nach dem Tausch; das Modell schreibt dann: {2}.",
@@ -192,7 +192,7 @@ export const breaks = {
     "Les clés sont faites avec les poids des requêtes : ce qu’un mot cherche et ce qu’il offre sont le même vecteur."],
   "breaks.same_keys.question": [
     "Compare two scores: how much “it” looks for pizza, and how much pizza looks for “it”. What will they be, before the mask?",
-    "Vergleiche zwei Werte: wie sehr „it“ pizza sucht, und wie sehr pizza „it“ sucht. Wie sind sie, noch vor der Maske?",
+    "Vergleiche zwei Scores: wie sehr „it“ pizza sucht, und wie sehr pizza „it“ sucht. Wie sind sie, noch vor der Maske?",
     "Comparez deux scores : combien « it » cherche pizza, et combien pizza cherche « it ». Comment seront-ils, avant le masque ?"],
   "breaks.same_keys.answer.0": ["Always equal.", "Immer gleich.", "Toujours égaux."],
   "breaks.same_keys.answer.1": ["The first is larger after training, as “it” needs pizza.", "Der erste ist nach dem Training größer, denn „it“ braucht pizza.", "Le premier est plus grand après l’entraînement, car « it » a besoin de pizza."],
@@ -203,7 +203,7 @@ export const breaks = {
     "Au pas 0, « it » se donne {0} ; dans le modèle sain {1}."],
   "breaks.same_keys.pair": [
     "After training the score of “it” for pizza is {0} and that of pizza for “it” is {1}: the same. In the healthy model they are {2} and {3}.",
-    "Nach dem Training ist der Wert von „it“ für pizza {0} und der von pizza für „it“ {1}: gleich. Im gesunden Modell sind es {2} und {3}.",
+    "Nach dem Training ist der Score von „it“ für pizza {0} und der von pizza für „it“ {1}: gleich. Im gesunden Modell sind es {2} und {3}.",
     "Après l’entraînement, le score de « it » pour pizza est {0} et celui de pizza pour « it » {1} : le même. Dans le modèle sain, ils valent {2} et {3}."],
   "breaks.same_keys.when": [
     "An accuracy of 90 % is first measured: {0} with the mistake, {1} without.",
@@ -211,7 +211,7 @@ export const breaks = {
     "Une exactitude de 90 % est mesurée pour la première fois : {0} avec l’erreur, {1} sans."],
   "breaks.same_keys.why": [
     "A vector times itself is the square of its length and never negative; other products can have either sign. So at first each word tends to find itself most similar. And the scores become symmetric: “it” cannot look for pizza without pizza looking for “it” just as much, which only the mask prevents here. The toy can still be learned, as pizza’s vector may grow longer than that of “it”; but many relations go one way only, and a model needs two matrices for them. A symmetric table of scores gives it away.",
-    "Ein Vektor mal sich selbst ist das Quadrat seiner Länge und nie negativ; andere Produkte können jedes Vorzeichen haben. Darum findet zuerst jedes Wort meist sich selbst am ähnlichsten. Und die Werte werden symmetrisch: „it“ kann pizza nicht suchen, ohne dass pizza ebenso „it“ sucht; nur die Maske verhindert das hier. Die Spielsprache lässt sich trotzdem lernen, denn der Vektor von pizza kann länger werden als der von „it“. Aber viele Beziehungen gehen nur in eine Richtung, und dafür braucht ein Modell zwei Matrizen. Eine symmetrische Tabelle der Werte verrät den Fehler.",
+    "Ein Vektor mal sich selbst ist das Quadrat seiner Länge und nie negativ; andere Produkte können jedes Vorzeichen haben. Darum findet zuerst jedes Wort meist sich selbst am ähnlichsten. Und die Scores werden symmetrisch: „it“ kann pizza nicht suchen, ohne dass pizza ebenso „it“ sucht; nur die Maske verhindert das hier. Die Spielsprache lässt sich trotzdem lernen, denn der Vektor von pizza kann länger werden als der von „it“. Aber viele Beziehungen gehen nur in eine Richtung, und dafür braucht ein Modell zwei Matrizen. Eine symmetrische Tabelle der Scores verrät den Fehler.",
     "Un vecteur multiplié par lui-même donne le carré de sa longueur, jamais négatif ; les autres produits peuvent avoir les deux signes. Au début, chaque mot tend donc à se trouver lui-même le plus semblable. Et les scores deviennent symétriques : « it » ne peut pas chercher pizza sans que pizza cherche autant « it » ; seul le masque l’empêche ici. La mini-langue s’apprend quand même, car le vecteur de pizza peut devenir plus long que celui de « it ». Mais beaucoup de relations vont dans un seul sens, et il faut deux matrices pour cela. Un tableau de scores symétrique trahit l’erreur."],
 
   "breaks.no_zero_grad": ["No zero_grad", "Ohne zero_grad", "Sans zero_grad"],
@@ -252,7 +252,7 @@ export const breaks = {
     "L’exactitude est de {0}, l’attention de « it » sur son sujet de {1}."],
   "breaks.lr_100.why": [
     "With AdamW one step moves a weight by about the learning rate, whatever the size of the gradient. The healthy weights are numbers near 1, so a step of 2 throws everything away each time. Later the rate falls to 0 and the loss comes down again, but attention does not recover. The model learns what works without it, such as which word follows “came out”. This is a real failure, but after such a leap its loss at the end looks small; look at accuracy and attention, and at the whole curve.",
-    "Mit AdamW bewegt ein Schritt ein Gewicht um etwa die Lernrate, gleich wie groß der Gradient ist. Gesunde Gewichte sind Zahlen um 1; ein Schritt von 2 wirft jedes Mal alles um. Später fällt die Rate auf 0 und der Loss kommt wieder herunter, aber die Attention erholt sich nicht. Das Modell lernt, was ohne sie geht, etwa welches Wort auf „came out“ folgt. Das ist ein echtes Versagen, aber nach so einem Sprung sieht der Loss am Ende klein aus; sieh auf Genauigkeit und Aufmerksamkeit und auf die ganze Kurve.",
+    "Mit AdamW bewegt ein Schritt ein Gewicht um etwa die Lernrate, gleich wie groß der Gradient ist. Gesunde Gewichte sind Zahlen um 1; ein Schritt von 2 wirft jedes Mal alles um. Später fällt die Rate auf 0 und der Loss kommt wieder herunter, aber die Attention erholt sich nicht. Das Modell lernt, was ohne sie geht, etwa welches Wort auf „came out“ folgt. Das ist ein echtes Versagen, aber nach so einem Sprung sieht der Loss am Ende klein aus; achte auf Genauigkeit und Aufmerksamkeit und auf die ganze Kurve.",
     "Avec AdamW, un pas déplace un poids d’environ le taux d’apprentissage, quelle que soit la taille du gradient. Les poids sains sont des nombres proches de 1 ; un pas de 2 bouleverse tout à chaque fois. Plus tard, le taux descend à 0 et la perte redescend, mais l’attention ne s’en remet pas. Le modèle apprend ce qui marche sans elle, par exemple quel mot suit « came out ». C’est un véritable échec, mais après un tel bond la perte finale semble petite ; regardez l’exactitude, l’attention et toute la courbe."],
 
   "breaks.split_view": ["Heads split by view", "Köpfe mit view geteilt", "Têtes coupées par view"],
@@ -298,7 +298,7 @@ export const breaks = {
     "At step 0, with the same random weights: how will the attention of “it” in the first head differ?",
     "Bei Schritt 0, mit denselben Zufallsgewichten: Wie unterscheidet sich die Aufmerksamkeit von „it“ im ersten Kopf?",
     "Au pas 0, avec les mêmes poids aléatoires : en quoi l’attention de « it » dans la première tête diffère-t-elle ?"],
-  "breaks.scale_d_model.answer.0": ["It is spread more evenly.", "Sie ist gleichmäßiger verteilt.", "Elle est répartie plus également."],
+  "breaks.scale_d_model.answer.0": ["It is spread more evenly.", "Sie ist gleichmäßiger verteilt.", "Elle est répartie plus uniformément."],
   "breaks.scale_d_model.answer.1": ["It is sharper.", "Sie ist schärfer.", "Elle est plus nette."],
   "breaks.scale_d_model.answer.2": ["It no longer adds up to 100 %.", "Sie ergibt nicht mehr 100 %.", "Elle ne fait plus 100 %."],
   "breaks.scale_d_model.start": [

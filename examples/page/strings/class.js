@@ -155,7 +155,7 @@ export const classroom = {
     "Chaque mot reçoit une requête (query) : ce qu’il cherche dans les autres mots. La matrice de poids W_q la calcule à partir de l’encodage du mot."],
   "line.q.back": ["The gradient of q gives the gradient of W_q: how the loss changes when W_q changes. Training moves W_q the other way. The gradient also flows on to the encodings.",
     "Aus dem Gradienten von q folgt der von W_q: wie sich der Loss ändert, wenn sich W_q ändert. Das Training ändert W_q entgegen diesem Gradienten. Der Rest fließt zu den Kodierungen weiter.",
-    "Du gradient de q découle celui de W_q : comment la perte change quand W_q change. L’entraînement changera W_q dans le sens contraire. Le reste continue vers les encodages."],
+    "Du gradient de q découle celui de W_q : comment la perte change quand W_q change. L’entraînement change W_q dans le sens contraire. Le reste continue vers les encodages."],
   "line.k": ["Each word gets a key: what it offers to the queries of other words.",
     "Jedes Wort bekommt einen Key: was es den Querys anderer Wörter anbietet.",
     "Chaque mot reçoit une clé (key) : ce qu’il offre aux requêtes des autres mots."],

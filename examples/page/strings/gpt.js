@@ -11,7 +11,7 @@ export const gpt = {
   "gpt.unknown": ["The model does not know {0}. It knows these characters: {1}", "Das Modell kennt {0} nicht. Es kennt diese Zeichen: {1}",
     "Le modèle ne connaît pas {0}. Il connaît ces caractères : {1}"],
   "gpt.left_out": ["The model sees the last {0} tokens; {1} before them are left out.",
-    "Das Modell sieht die letzten {0} Tokens; {1} davor bleiben weg.", "Le modèle voit les {0} derniers tokens ; les {1} précédents sont laissés de côté."],
+    "Das Modell sieht die letzten {0} Tokens; {1} davor fallen weg.", "Le modèle voit les {0} derniers tokens ; les {1} précédents sont laissés de côté."],
   "gpt.map": ["The map of the GPT: press a box to open it", "Die Karte des GPT: Drück auf einen Kasten, um ihn zu öffnen",
     "La carte du GPT : appuyez sur une boîte pour l’ouvrir"],
   "gpt.block": ["block {0}", "Block {0}", "bloc {0}"],
@@ -76,7 +76,7 @@ export const gpt = {
     "La table de sortie est celle du plongement des tokens : ses nombres sont appris une fois, pour les deux."],
   "gpt.weights": ["Learned numbers: {0} = {1}", "Gelernte Zahlen: {0} = {1}", "Nombres appris : {0} = {1}"],
 
-  "gpt.part.percent": ["percent", "Prozent", "pour cent"],
+  "gpt.part.percent": ["shares", "Anteile", "parts"],
   "gpt.part.q": ["q", "q", "q"],
   "gpt.part.k": ["k", "k", "k"],
   "gpt.part.v": ["v", "v", "v"],

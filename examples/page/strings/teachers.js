@@ -45,15 +45,15 @@ export const teachers = {
     "Was ist „it“, die Pizza oder der Ofen? Woher wisst ihr das? Wie könnte ein Programm das herausfinden, das nur Zahlen hat?",
     "Qu’est-ce que « it », la pizza ou le four ? Comment le savez-vous ? Comment un programme, qui n’a que des nombres, pourrait-il le trouver ?"],
   "teachers.question.answer": [
-    "By comparing words: each word gets numbers that say what it looks for and what it offers. Words that fit together get a high value.",
-    "Durch Vergleichen von Wörtern: Jedes Wort bekommt Zahlen, die sagen, was es sucht und was es anbietet. Passen zwei zusammen, gibt das einen hohen Wert.",
-    "En comparant les mots : chaque mot reçoit des nombres qui disent ce qu’il cherche et ce qu’il offre. Deux mots qui vont ensemble donnent une valeur élevée."],
+    "By comparing words: each word gets numbers that say what it looks for and what it offers. Words that fit together get a high score.",
+    "Durch Vergleichen von Wörtern: Jedes Wort bekommt Zahlen, die sagen, was es sucht und was es anbietet. Passen zwei zusammen, gibt das einen hohen Score.",
+    "En comparant les mots : chaque mot reçoit des nombres qui disent ce qu’il cherche et ce qu’il offre. Deux mots qui vont ensemble donnent un score élevé."],
 
   "teachers.parts": ["Query, key and value", "Query, Key und Value", "Requête, clé et valeur"],
   "teachers.parts.do": [
     "Four screens: a weight that moves an arrow; a query that is dragged until the oven wins; scores that become shares; values that are mixed. Let a learner drag, and the others predict first.",
     "Vier Seiten: ein Gewicht, das einen Pfeil bewegt; eine Query, an der man zieht, bis der Ofen gewinnt; Scores, die Anteile werden; Values, die gemischt werden. Eine Person zieht, die anderen sagen vorher, was geschieht.",
-    "Quatre écrans : un poids qui déplace une flèche ; une query que l’on tire jusqu’à ce que le four gagne ; des scores qui deviennent des parts ; des values que l’on mélange. Un élève manipule, les autres prédisent d’abord."],
+    "Quatre écrans : un poids qui déplace une flèche ; une requête que l’on tire jusqu’à ce que le four gagne ; des scores qui deviennent des parts ; des valeurs que l’on mélange. Un élève manipule, les autres prédisent d’abord."],
   "teachers.parts.ask": [
     "q, k and v come from the same words. Why are they different?",
     "q, k und v kommen von denselben Wörtern. Warum sind sie verschieden?",
@@ -71,7 +71,7 @@ export const teachers = {
   "teachers.show.it": ["what is “it”?", "was ist „it“?", "que désigne « it » ?"],
   "teachers.show.looks": ["two looks", "zwei Blicke", "deux regards"],
   "teachers.show.rows": ["rows of numbers", "Reihen von Zahlen", "lignes de nombres"],
-  "teachers.show.compare": ["query and keys", "Query und Keys", "query et keys"],
+  "teachers.show.compare": ["query and keys", "Query und Keys", "requête et clés"],
   "teachers.show.weigh": ["shares", "Anteile", "parts"],
   "teachers.show.mix": ["the mixture", "die Mischung", "le mélange"],
   "teachers.show.end": ["the end of the story", "das Ende der Geschichte", "la fin de l’histoire"],
@@ -81,13 +81,13 @@ export const teachers = {
     "„Pizza is awesome“: drei Wörter, 3 × 3 Scores, 3 × 3 Anteile, für jedes Wort eine Mischung. Drück auf eine Zahl und lass sie mit dem Taschenrechner nachrechnen.",
     "« Pizza is awesome » : trois mots, 3 × 3 scores, 3 × 3 parts, un mélange pour chaque mot. Appuyez sur un nombre et faites-le vérifier à la calculatrice."],
   "teachers.numbers.ask": [
-    "What does each row of shares add up to, and why does “awesome” look at itself with 90 %? What would the mixture be if a word looked at itself with 100 %?",
-    "Was ergibt jede Zeile der Anteile zusammen, und warum schaut „awesome“ zu 90 % auf sich selbst? Was wäre die Mischung, wenn ein Wort zu 100 % auf sich selbst schaute?",
-    "Combien vaut la somme de chaque ligne de parts, et pourquoi « awesome » se regarde-t-il à 90 % ? Que serait le mélange si un mot se regardait à 100 % ?"],
+    "What does each row of shares add up to, and why does “awesome” give itself 90 %? What would the mixture be if a word gave itself 100 %?",
+    "Was ergibt jede Zeile der Anteile zusammen, und warum gibt „awesome“ sich selbst 90 %? Was wäre die Mischung, wenn ein Wort sich selbst 100 % gäbe?",
+    "Quelle est la somme de chaque ligne de parts, et pourquoi « awesome » se donne-t-il 90 % ? Que serait le mélange si un mot se donnait 100 % ?"],
   "teachers.numbers.answer": [
     "100 %. Its score with itself is by far the largest of its row, and softmax favours large scores. It would be its own value, unchanged.",
     "100 %. Sein Score mit sich selbst ist mit Abstand der größte der Zeile, und Softmax bevorzugt große Scores. Es wäre sein eigener Value, unverändert.",
-    "100 %. Son score avec lui-même est de loin le plus grand de sa ligne, et la softmax favorise les grands scores. Ce serait sa propre value, inchangée."],
+    "100 %. Son score avec lui-même est de loin le plus grand de sa ligne, et la softmax favorise les grands scores. Ce serait sa propre valeur, inchangée."],
   "teachers.end": ["The end", "Das Ende", "La fin"],
   "teachers.end.do": [
     "The last screen of the story runs through all steps once more. Let the class read the formula aloud.",

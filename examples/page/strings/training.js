@@ -63,16 +63,16 @@ export const training = {
   "train.heat.why": [
     "Each row is a word that looks back; each column is a word it looks at. The stronger the green, the more it attends. Each row adds up to 100 % (up to rounding). The framed row predicts the word after the sentence’s beginning. Some rows need no attention: after “and” always comes “it”, so it does not matter where “and” looks.",
     "Jede Zeile ist ein Wort, das zurückblickt, jede Spalte ein Wort, auf das es blickt. Je kräftiger das Grün, desto mehr Aufmerksamkeit. Jede Zeile ergibt 100 % (bis auf Rundung). Die umrahmte Zeile sagt das Wort nach dem Satzanfang vorher. Manche Zeilen brauchen keine Aufmerksamkeit: Nach „and“ kommt immer „it“, also ist es gleich, wohin „and“ blickt.",
-    "Chaque ligne est un mot qui regarde en arrière, chaque colonne un mot qu’il regarde. Plus le vert est vif, plus il y fait attention. Chaque ligne fait 100 % (aux arrondis près). La ligne encadrée prédit le mot qui suit le début de la phrase. Certaines lignes n’ont pas besoin d’attention : après « and » vient toujours « it », peu importe donc où « and » regarde."],
+    "Chaque ligne est un mot qui regarde en arrière, chaque colonne un mot qu’il regarde. Plus le vert est vif, plus il y fait attention. Chaque ligne fait 100 % (aux arrondis près). La ligne encadrée prédit le mot qui suit le début de la phrase. Certaines lignes n’ont pas besoin d’attention : après « and » vient toujours « it », peu importe donc ce que « and » regarde."],
   "train.heat.causal": [
     "Cells above the diagonal are 0: no word may look at a later one.",
     "Über der Diagonalen steht 0: Kein Wort darf auf ein späteres blicken.",
     "Au-dessus de la diagonale, tout vaut 0 : aucun mot ne peut regarder un mot suivant."],
   "train.heat.point": ["Point at a cell to read it in words.", "Zeig auf eine Zelle, um sie in Worten zu lesen.", "Pointez une case pour la lire en mots."],
   "train.heat.reading": [
-    "“{0}” attends to “{1}” with {2} (measured at step {3}).",
-    "„{0}“ achtet auf „{1}“ mit {2} (gemessen bei Schritt {3}).",
-    "« {0} » fait attention à « {1} » à {2} (mesuré au pas {3})."],
+    "“{0}” gives “{1}” {2} of its attention (measured at step {3}).",
+    "„{0}“ gibt „{1}“ {2} seiner Aufmerksamkeit (gemessen bei Schritt {3}).",
+    "« {0} » donne à « {1} » {2} de son attention (mesuré au pas {3})."],
   "train.writes": ["What the model writes next", "Was das Modell weiterschreibt", "Ce que le modèle écrit ensuite"],
   "train.writes.why": [
     "The model continues the watched sentence after “it”, always with the likeliest word, until it ends the sentence.",
