@@ -2,8 +2,7 @@
 
 import { t } from "./strings.js";
 import { state } from "./state.js";
-import { run } from "./run.js";
-import { readSentence } from "./words.js";
+import { run, watched } from "./run.js";
 import { Engine } from "./engine.js";
 import { sizes } from "./matrix.js";
 import { readName } from "./lines.js";
@@ -31,23 +30,13 @@ export function distinct(words) {
   });
 }
 
-function pizzaSentence() {
-  const { heldOut, train, words } = run.language;
-  return [...heldOut, ...train].find((ids) => ids[1] === words.indexOf("pizza")) ?? heldOut[0];
-}
-
-/** {words, ids, heads} of the chosen example, or {problem: a sentence}. */
+/** {words, ids, heads} of the chosen example: the tutorial's, or the sentence that training watches. */
 export function chosenSentence() {
-  const { words } = run.language;
   if (state.example === "tutorial") {
     return { words: TUTORIAL.words, ids: null, heads: 1 };
   }
-  const own = readSentence(state.sentence);
-  if (state.example === "own" && own.problem !== null) {
-    return { problem: `${own.problem} ${t("own.where", t("tab.training"))}` };
-  }
-  const ids = state.example === "own" ? own.ids : pizzaSentence();
-  return { words: ids.map((id) => words[id]), ids, heads: state.heads };
+  const ids = watched().tokens;
+  return { words: ids.map((id) => run.language.words[id]), ids, heads: state.heads };
 }
 
 let tutorialEngine = null; // a promise
@@ -58,20 +47,13 @@ async function beginTutorial() {
   return engine;
 }
 
-/** The engine that computes the example, or a promise of it. */
-const engineOf = (sentence) => (sentence.ids !== null ? run.engine : (tutorialEngine ??= beginTutorial()));
-
-function passOn(engine, sentence) {
+/** A pass over the sentence. */
+export async function record(sentence) {
   if (sentence.ids !== null) {
-    return engine.pass(sentence.ids);
+    return run.engine.pass(sentence.ids);
   }
   const blocked = state.masked ? [0, 1, 1, 0, 0, 1, 0, 0, 0] : null;
-  return engine.passAlone({ encodings: TUTORIAL.encodings, count: 3, blocked });
-}
-
-/** Records a pass over the sentence. */
-export async function record(sentence) {
-  return passOn(await engineOf(sentence), sentence);
+  return (await (tutorialEngine ??= beginTutorial())).passAlone({ encodings: TUTORIAL.encodings, count: 3, blocked });
 }
 
 /** A recorded pass by the names of formulas (lines.js): {pass, sentence, heads, head: the shown one, width: of a query, tokens: the words that

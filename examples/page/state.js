@@ -32,7 +32,7 @@ const fields = {
   tab: oneOf("story", "class", "training", "breaks", "gpt", "quiz", "teachers"),
   embed: matching("", /^(line:\d{1,2}|matrix:[\w.@]{1,60}|picture:\d{1,2}|story:\d{1,2})$/), // one picture alone (embed.js)
   story: whole(1, 1, 11),            // its screen
-  example: oneOf("tutorial", "pizza", "own"),
+  example: oneOf("tutorial", "pizza"),
   phase: oneOf("forward", "backward"),
   line: whole(0, 0, 99),             // of the class
   part: whole(0, 0, 9),              // of the formulas of a line, backward

@@ -229,7 +229,7 @@ def check_equations(page):
     checked = swapped = 0
     seen = set()
     for example, heads, changes, expected in (("tutorial", 1, {"masked": False}, PLAIN), ("tutorial", 1, {"masked": True}, MASKED),
-                                              ("pizza", 1, {}, None), ("own", 2, {"head": 1}, None)):
+                                              ("pizza", 1, {}, None), ("pizza", 2, {"head": 1, "watch": "own", "sentence": "the robot and it"}, None)):
         if page.run("page.run.of.heads") != heads:
             begin_run(page, heads=heads)
         show(page, "class", example=example, phase="forward", line=0, part=0, **changes)
@@ -259,6 +259,7 @@ def check_equations(page):
                 page.wait("page.state.phase === arguments[0]", end)
                 assert page.run(f"document.querySelector('#panel-class [data-key={'next' if end == 'backward' else 'previous'}]').disabled"), key
             assert page.run("[page.state.line, page.state.part]") == [0, 0]
+    set_state(page, watch="")
     print(f"line by line: {checked} formulas hold, {swapped} with two operands swapped do not")
     assert checked > 100 and swapped > 40 and {("backward", "we.grad"), ("backward", "logits.grad")} <= seen, (checked, swapped, seen)
     begin_run(page, heads=1)

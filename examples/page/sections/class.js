@@ -151,12 +151,6 @@ export function begin(root) {
       tutorial || run.changes]);
     keepingFocus(root, choices.draw);
     stepping.drawPhase();
-    fill(problem, chosen.problem ?? "");
-    problem.hidden = chosen.problem === undefined;
-    hide(chosen.problem !== undefined);
-    if (chosen.problem !== undefined) {
-      return;
-    }
     if (wanted === key && view.shown !== null) {
       toEmbedded();
       view.render();
@@ -167,6 +161,8 @@ export function begin(root) {
       const pass = await record(chosen);
       if (request === pending) {
         key = wanted;
+        problem.hidden = true;
+        top.hidden = stage.hidden = false;
         take(pass, chosen);
       }
     } catch (error) {
@@ -186,15 +182,14 @@ export function begin(root) {
           h("div.about-text", {}, about, ["intro", "direction", "product", "transposed", "names",
             "rounded"].map((key) => h("p", {}, t(`class.${key}`))), colours, h("label", {}, blanks, t("class.blanks"))))),
       more.element, equation.element));
+  top.hidden = stage.hidden = true; // until there is a pass
   root.append(h("p.printed", {}, t("class.worksheet")), lead, problem, top, stage);
-  const hide = (hidden) => [lead, top, stage].forEach((element) => (element.hidden = hidden));
-  hide(true);
 
   onState((changed) => {
     if (["line", "phase", "part", "example"].some((name) => changed.has(name))) {
       panel.forget();
     }
-    const inputs = ["example", "sentence", "phase", "line", "part", "head", "masked", "present", "embed"];
+    const inputs = ["example", "phase", "line", "part", "head", "masked", "present", "embed"];
     if (inputs.some((name) => changed.has(name))) {
       compute();
     } else if (changed.has("cell")) {

@@ -82,7 +82,7 @@ export const classroom = {
   "class.example": ["Example", "Beispiel", "Exemple"],
   "class.tutorial": ["3 words × 2 numbers", "3 Wörter × 2 Zahlen", "3 mots × 2 nombres"],
   "class.pizza": ["the pizza sentence", "der Pizza-Satz", "la phrase de la pizza"],
-  "class.own": ["your own sentence", "dein eigener Satz", "votre propre phrase"],
+  "class.watched": ["the sentence of “Training”", "der Satz von „Training“", "la phrase d’« Entraînement »"],
   "class.about.model": ["“{0}”. The model predicts each next word, with its weights after {1} of {2} training steps (seed {3}). Around the attention it has more lines: before it the table of words and the positions, after it the prediction and its loss.",
     "„{0}“. Das Modell sagt jedes nächste Wort vorher, mit seinen Gewichten nach {1} von {2} Trainingsschritten (Startwert {3}). Um die Attention herum hat es weitere Zeilen: davor die Tabelle der Wörter und die Positionen, danach die Vorhersage und ihren Loss.",
     "« {0} ». Le modèle prédit chaque mot suivant, avec ses poids après {1} pas d’entraînement sur {2} (graine {3}). Il a d’autres lignes autour de l’attention : avant elle, la table des mots et les positions ; après elle, la prédiction et sa perte."],

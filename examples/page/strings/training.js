@@ -56,7 +56,6 @@ export const training = {
   "own.words": ["All words that the model knows", "Alle Wörter, die das Modell kennt", "Tous les mots que le modèle connaît"],
   "own.unknown": ["The model does not know: {0}.", "Das Modell kennt {0} nicht.", "Le modèle ne connaît pas : {0}."],
   "own.length": ["The sentence needs 2 to {0} words.", "Der Satz braucht 2 bis {0} Wörter.", "La phrase doit avoir de 2 à {0} mots."],
-  "own.where": ["Change it under “{0}”.", "Ändere ihn unter „{0}“.", "Changez-la sous « {0} »."],
   "train.head": ["Show head", "Zeige Kopf", "Montrer la tête"],
   "train.of_head": [", head {0}", ", Kopf {0}", ", tête {0}"],
   "train.heat": ["Who attends to whom, in per cent{0}", "Wer achtet auf wen, in Prozent{0}", "Qui fait attention à qui, en pour cent{0}"],

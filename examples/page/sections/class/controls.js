@@ -9,7 +9,7 @@ import { codeLines, stepsOf, formulasOf, resultsOf } from "../../lines.js";
 import { written } from "./cells.js";
 
 /** The head that is shown, which the example has. */
-export const headNow = () => Math.min(Math.max(0, Math.trunc(state.head)), (chosenSentence().heads ?? 1) - 1);
+export const headNow = () => Math.min(Math.max(0, Math.trunc(state.head)), (chosenSentence().heads) - 1);
 
 /** Returns {element, draw()}. */
 export function choicesOf(view) {
@@ -22,10 +22,10 @@ export function choicesOf(view) {
     choose({ masked, phase: state.phase, line: line >= 0 ? line : there.indexOf("scaled_sims") });
   };
   const draw = () => {
-    const heads = chosenSentence().heads ?? 1, tutorial = state.example === "tutorial";
+    const heads = chosenSentence().heads, tutorial = state.example === "tutorial";
     const example = h("select", { "data-key": "example", onchange: (event) => choose({ example: event.target.value }) },
-      ["tutorial", "pizza", "own"].map((name) =>
-        h("option", { value: name, selected: name === state.example }, t(`class.${name}`))));
+      ["tutorial", "pizza"].map((name) => h("option", { value: name, selected: name === state.example },
+        t(name === "pizza" && state.watch !== "" ? "class.watched" : `class.${name}`))));
     const toHead = (event) => setState({ head: Number(event.target.value) });
     // Another number of heads is another model, trained as far as this one.
     const count = h("select", { "data-key": "heads", onchange: (event) => {
