@@ -63,8 +63,9 @@ class Check:
     worst: float = 0.0  # the largest relative deviation from what should hold
 
 
-def judged(wrong, worst, text_if_wrong, text_if_right):
-    return Check("failed" if wrong else "passed", text_if_wrong if wrong else text_if_right, float(worst))
+def judged(worst, most, text_if_wrong, text_if_right):
+    is_wrong = is_more(worst, most)
+    return Check("failed" if is_wrong else "passed", text_if_wrong if is_wrong else text_if_right, worst)
 
 
 @dataclass(repr=False)
@@ -269,7 +270,7 @@ def check_repeat(c):
     if worst != 0 and c.module is None:
         raise ValueError("attention_check: f draws random numbers: call model.eval(), or pass module=, so that the "
                          "check does")
-    return judged(worst != 0, worst, "f draws random numbers in eval mode: dropout that does not read self.training "
+    return judged(worst, 0.0, "f draws random numbers in eval mode: dropout that does not read self.training "
                   "(F.dropout, dropout_p of scaled_dot_product_attention), or a module that is not registered",
                   "the same input gives the same output"
                   + f" (computed in {c.precision})" * (c.dtype == torch.float64 and c.rounding > 1e-10))
@@ -285,15 +286,14 @@ def check_batch(c):
         alone = c.differences(c.outputs(c.x[:1])[0], c.y[0]).max().item()
     except Exception:  # a batch of a fixed size
         alone = 0.0
-    if is_more(worst, c.rounding):
-        return Check("failed", "another sequence of the batch changes this one: a softmax or transpose over the batch dim "
-                     "(nn.MultiheadAttention needs batch_first=True), or a reshape that moves elements between sequences",
-                     worst)
-    if is_more(alone, c.rounding):
-        return Check("failed", "a sequence alone gives other outputs than in a batch: a mask or factor that depends on the "
-                     "batch", alone)
-    return judged(is_more(moved, c.rounding), moved, "a sequence gives other outputs at another place in the batch: "
-                  "positions or a mask along the batch dim", "another sequence of the batch changes nothing")
+    for off, text in ((worst, "another sequence of the batch changes this one: a softmax or transpose over the batch dim "
+                       "(nn.MultiheadAttention needs batch_first=True), or a reshape that moves elements between sequences"),
+                      (alone, "a sequence alone gives other outputs than in a batch: a mask or factor that depends on the "
+                       "batch")):
+        if is_more(off, c.rounding):
+            return Check("failed", text, off)
+    return judged(moved, c.rounding, "a sequence gives other outputs at another place in the batch: positions or a mask "
+                  "along the batch dim", "another sequence of the batch changes nothing")
 
 
 # ---- reach: by gradients, and by values ----
@@ -383,7 +383,7 @@ def check_order(c):
         return Check("skipped", "needs two tokens and no mask, or three and positions")
     order = [*range(1, c.tokens, 2), *range(0, c.tokens, 2)]  # odd tokens, then even ones: not symmetric
     worst = c.differences(c.outputs(c.x[:, order]), c.y[:, order]).max().item()
-    return judged(is_more(worst, c.rounding), worst, "tokens in another order give other outputs: heads are split or "
+    return judged(worst, c.rounding, "tokens in another order give other outputs: heads are split or "
                   "merged by a view or reshape that mixes tokens, or there are positions (positions=) or a mask "
                   "(causal=True)", "tokens in another order give the same outputs in that order")
 
@@ -412,7 +412,7 @@ def check_equal(c):
     rows = [g[allowed] for g, allowed in zip(row_gradients(c, same)[:, 0], c.allowed) if allowed.any()]
     off = torch.cat([shares - shares[0] for shares in rows]).abs().max().item()
     uneven = off / c.unit(torch.stack([shares[0] for shares in rows]).abs().max().item())
-    return judged(is_more(uneven, 10 * max(c.rounding, 1e-9)), max(worst, uneven), "equal tokens do not have equal "
+    return judged(uneven, 10 * max(c.rounding, 1e-9), "equal tokens do not have equal "
                   "shares of a gradient: the weights of a row do not sum to 1 (softmax over another dim), or y is more "
                   "than attention (a residual, a gate: set block)", right + ", and have equal shares")
 
@@ -428,7 +428,7 @@ def check_length(c):
         try:
             y = c.outputs(c.repeated(t))
         except Exception as error:
-            return Check("failed", f"T = {t} fails: {error!r:.150}")
+            return Check("failed", f"T = {t} fails (if f has a mask of one length, set block_mask): {error!r:.150}")
         if c.causal:
             rows = min(t, c.tokens)
             worst = max(c.differences(y[:, :rows], c.y[:, :rows]).max().item(), worst)  # NaN stays
@@ -466,7 +466,7 @@ def check_padding(c):
     for b, length in enumerate(lengths.tolist() if c.block_mask is None else []):
         alone = c.outputs(c.x[:, :length].contiguous())[b]
         worst = max(c.differences(y[b, :length], alone).max().item(), worst)
-    return judged(is_more(worst, c.rounding), worst, "rows differ from those without padding: the causal mask is dropped, "
+    return judged(worst, c.rounding, "rows differ from those without padding: the causal mask is dropped, "
                   "or positions count the padding", "padding changes nothing, other tokens do")
 
 
@@ -549,15 +549,13 @@ def check_cache(c):
         return c.differences(torch.cat(steps, 1), c.outputs(x)).amax(0)
 
     off = differences(c.x)
-    worst = off.max().item()
-    if not is_more(worst, c.rounding):
-        again = differences(c.other).max().item()
-        return judged(is_more(again, c.rounding), max(worst, again), "the second sequence differs: the cache of the one "
-                      "before is not cleared", "one token at a time gives the same as all at once")
-    first = (~(off <= c.rounding)).nonzero()[0].item()
-    why = ("a token must see itself: append its key and value before attending; or the cache of the sequence before is "
-           "not cleared" if first == 0 else "positions are off, the mask is aligned top-left, or old keys are lost")
-    return Check("failed", f"token {first} with a cache differs: {why}", worst)
+    wrong = (~(off <= c.rounding)).nonzero().flatten().tolist()
+    if wrong:
+        why = ("a token must see itself: append its key and value before attending; or the cache of the sequence before is "
+               "not cleared" if wrong[0] == 0 else "positions are off, the mask is aligned top-left, or old keys are lost")
+        return Check("failed", f"token {wrong[0]} with a cache differs: {why}", off.max().item())
+    return judged(differences(c.other).max().item(), c.rounding, "the second sequence differs: the cache of the one before "
+                  "is not cleared", "one token at a time gives the same as all at once")
 
 
 # ---- formula: the matrices of a module ----
@@ -575,6 +573,13 @@ class Layer:
     role: str = None
     parameter: object = None
     one_head: bool = False  # its rows are those of one head, repeated
+
+    def is_square(self):
+        return self.weight.shape[0] == self.weight.shape[1]
+
+    def both_ways(self):
+        """And transposed if it is square: x @ W instead of x @ W.T."""
+        return [self, replace(self, weight=self.weight.T)] if self.is_square() else [self]
 
 
 def plain_name(name):
@@ -681,14 +686,7 @@ class Weights:
     kv_heads: int
     one_head: bool  # q, k and v of all heads are the same parameters, as of [Head()] * 4
     named: bool  # the names say which is which
-    projected: dict = field(default_factory=dict)  # by role
-
-    def transposed(self):
-        """As x @ W instead of x @ W.T uses them; None if one is not square."""
-        if any(layer.weight.shape[0] != layer.weight.shape[1] for layer in self.layer.values()):
-            return None
-        layers = {role: replace(layer, weight=layer.weight.T) for role, layer in self.layer.items()}
-        return replace(self, layer=layers, projected={})
+    projected: dict = field(default_factory=dict)  # by role and heads
 
 
 def weights_as(c, q, k, v, o, named=False):
@@ -699,7 +697,7 @@ def weights_as(c, q, k, v, o, named=False):
         return None
     if any(layer.weight.shape[1] != c.d_model for layer in (q, k, v)) or c.heads % (kv_width // head_dim):
         return None
-    if o is not None and width not in o.weight.shape or o is None and c.y.shape[2] != width:
+    if {width, c.y.shape[2]} != ({width} if o is None else {*o.weight.shape}):
         return None
     if o is not None and o.weight.shape[1] != width:
         o = replace(o, weight=o.weight.T)
@@ -709,12 +707,6 @@ def weights_as(c, q, k, v, o, named=False):
 
 
 # ---- formula: one token proves W_v and W_o, two tokens W_q, W_k and the scale ----
-
-
-def both_ways(layers):
-    """With the square ones transposed too: x @ W instead of x @ W.T."""
-    return layers + [replace(layer, weight=layer.weight.T) for layer in layers
-                     if layer.weight.shape[0] == layer.weight.shape[1]]
 
 
 def expand_heads(t, heads, kv_heads, tiled):  # (..., kv_heads * d) -> (..., heads, d)
@@ -729,8 +721,9 @@ def prove_values(c, reading):
     x = c.x[:, :1].cpu().double() - c.other[:, :1].cpu().double()
     y = (c.outputs(c.x[:, :1].contiguous()) - c.outputs(c.other[:, :1].contiguous())).flatten(0, 1)
     x = x.flatten(0, 1)
-    for v in sorted(both_ways(inputs), key=lambda v: any(v is other for other in inputs[:2])):
-        for o in [*both_ways([o for o in outputs if o.parameter is not v.parameter]), None]:
+    tried = [v for layer in [*inputs[2:], *inputs[:2]] for v in layer.both_ways()]
+    for v in tried:
+        for o in [*(o for layer in outputs if layer.parameter is not v.parameter for o in layer.both_ways()), None]:
             width = y.shape[1] if o is None else o.weight.shape[1]
             if o is not None and len(o.weight) != y.shape[1] or width % c.heads or len(v.weight) % (width // c.heads):
                 continue
@@ -784,7 +777,7 @@ def prove(c, reading):
         return None
     v, o, factor, tiled = values
     drawn, precise = {}, 1e-5 if c.rounding < 1e-5 else 2e-2
-    ways = both_ways(inputs) if inputs[0].weight.shape[0] == c.d_model else inputs
+    ways = inputs + [way for layer in inputs for way in layer.both_ways()[1:]]
     pairs = sorted(itertools.product(range(len(ways)), repeat=2), key=lambda at: (
         (at[0] >= len(inputs)) + (at[1] >= len(inputs)), at not in ((0, 1), (1, 0)), at[0] == at[1], at))
     for i, j in pairs:
@@ -938,37 +931,27 @@ def turned(t, pairs):
     return torch.stack([a, b], -1).flatten(-2) if pairs else torch.cat([a, b], -1)
 
 
-def project(c, w, role):
-    """x W^T + b, (B, T, out), computed once."""
-    if role == "x":
-        return c.x.cpu().double()
-    if role not in w.projected:
-        w.projected[role] = nn.functional.linear(c.x.cpu().double(), w.layer[role].weight, w.layer[role].bias)
-    return w.projected[role]
+def project(c, w, role, heads):
+    """x W^T + b of each head, (B, heads, T, d_head), computed once."""
+    if (role, heads) not in w.projected:
+        t = c.x.cpu().double()
+        t = t if role == "x" else nn.functional.linear(t, w.layer[role].weight, w.layer[role].bias)
+        count = 1 if heads == "one" else t.shape[2] // w.head_dim
+        if heads in ("split by view", "both by view"):
+            t = t.reshape(len(t), count, c.tokens, -1)
+        else:
+            t = t.unflatten(2, (count, -1)).transpose(1, 2)
+        at = torch.arange(1 if heads == "one" else c.heads)
+        t = t[:, 0 * at if heads == "first" else at % count if heads == "tiled" else at * count // len(at)]
+        w.projected[role, heads] = t
+    return w.projected[role, heads]
 
 
 def attend(c, w, columns, scale=None, roles="qkv", softmax=None, mask=None, heads=None, apply=None, output=None,
            turns="", pairs=False, factor=1.0):
-    """These columns of softmax(q k^T / sqrt(d_head)) v W_o^T with the given changes. None if their shapes do not fit."""
-    batch, width = len(c.x), w.head_dim * c.heads
-    if (roles != "qkv" or heads == "one") and w.kv_heads != c.heads:
-        return None
-    if "x" in roles and c.d_model != width:
-        return None
+    """These columns of softmax(q k^T / sqrt(d_head)) v W_o^T with the given changes, which can be made."""
 
-    def split(t):  # (B, T, heads * d_head) -> (B, heads, T, d_head)
-        count = 1 if heads == "one" else c.heads if t.shape[2] == width else w.kv_heads
-        if heads in ("split by view", "both by view"):
-            t = t.reshape(batch, count, c.tokens, -1)
-        else:
-            t = t.reshape(batch, c.tokens, count, -1).transpose(1, 2)
-        if heads == "first":
-            return t[:, :1].expand(-1, c.heads, -1, -1)
-        if heads == "tiled":
-            return t.repeat(1, c.heads // count, 1, 1)
-        return t if heads == "one" else t.repeat_interleave(c.heads // count, dim=1)
-
-    q, k, v = (split(project(c, w, role)) for role in roles)
+    q, k, v = (project(c, w, role, heads) for role in roles)
     if turns:
         q = turned(q, pairs) if turns != "k" else q
         k = turned(k, pairs != (turns == "mixed")) if turns != "q" else k
@@ -979,25 +962,19 @@ def attend(c, w, columns, scale=None, roles="qkv", softmax=None, mask=None, head
     percents = percents.transpose(-2, -1) if apply == "transposed" else percents
     y = factor * (percents / math.sqrt(w.head_dim) if apply == "divided" else percents) @ v
     y = y if heads in ("merged by view", "both by view") else y.transpose(1, 2)
-    y = y.reshape(batch, c.tokens, -1)
+    y = y.reshape(len(y), c.tokens, -1)
     if "o" in w.layer and output != "none":
         w_o, bias = w.layer["o"].weight, w.layer["o"].bias
         w_o = w_o.T if output == "transposed" else w_o
-        if w_o.shape != (c.y.shape[2], y.shape[2]):
-            return None
         y = nn.functional.linear(y, w_o[columns], None if bias is None else bias[columns])
-    elif y.shape[2] != c.y.shape[2]:
-        return None
     else:
         y = y[..., columns]
-    if output == "x added":
-        return y + c.x.cpu().double()[..., columns] if c.y.shape == c.x.shape else None
-    return y
+    return y + c.x.cpu().double()[..., columns] if output == "x added" else y
 
 
-def deviation(c, w, mistakes):
-    """How far y is from the formula with these mistakes, relative to y. Rows that their mask blocks everywhere are not
-    compared: implementations differ there. At least half of the rows must be left."""
+def deviation(c, w, *mistakes):
+    """How far y is from the formula with these mistakes, relative to y; infinity if this is more than the tolerance. Rows
+    that their mask blocks everywhere are not compared: implementations differ there. At least half must be left."""
     changes = {mistake.part: mistake.choice for mistake in mistakes}
     mask = mask_of(c, changes.get("mask"))
     rows = torch.ones(c.tokens, dtype=torch.bool) if mask is None else ~mask.all(1)
@@ -1007,16 +984,12 @@ def deviation(c, w, mistakes):
     for pairs in (False, True)[:1 + ("turns" in changes)]:
         for columns in (slice(0, 16), slice(None)):  # most differ in the first ones
             ours, theirs = attend(c, w, columns, pairs=pairs, **changes), c.y[:, rows]
-            off = math.inf if ours is None else ((ours[:, rows] - theirs[..., columns]).abs().max() / theirs.abs().max()).item()
+            off = ((ours[:, rows] - theirs[..., columns]).abs().max() / theirs.abs().max()).item()
             if not off <= c.tolerance:
                 off = math.inf
                 break
         least = min(least, off)
     return least
-
-
-def gives_y(c, w, *mistakes):
-    return deviation(c, w, mistakes) <= c.tolerance
 
 
 def can_be_made(c, w, mistake):
@@ -1028,16 +1001,18 @@ def can_be_made(c, w, mistake):
         return c.positions == "relative" and w.head_dim % 2 == 0
     if (part, choice) == ("heads", "tiled"):
         return 1 < w.kv_heads < c.heads
+    if (choice == "one" or part == "roles") and w.kv_heads != c.heads:
+        return False
     if part == "heads" or (part, choice) in (("scale", "heads"), ("softmax", "heads")):
         return c.heads > 1
     if part == "output":
-        return "o" in w.layer or choice == "x added"
+        return c.y.shape == c.x.shape if choice == "x added" else "o" in w.layer and w.layer["o"].is_square()
     if (part, choice) == ("scale", "tokens") and "length" in c.report.checks:
         return c.report.checks["length"].verdict != "passed"
     if part == "scale":
         return abs(divisor(c, w.head_dim, choice) * c.right_scale(w.head_dim) - 1) > 1e-9
     if part == "roles":
-        return w.named or choice not in ("kqv", "vkq", "qvk")
+        return w.head_dim * c.heads == c.d_model if choice == "qkx" else w.named or choice not in ("kqv", "vkq", "qvk")
     return (part, choice) != ("softmax", "batch") or len(c.x) > 1
 
 
@@ -1085,10 +1060,10 @@ def named_mistakes(c, w, known=()):
     """One or two mistakes, or the first pair, that give y together with the known ones."""
     possible = [m for m in MISTAKES if can_be_made(c, w, m) and m.part not in {k.part for k in known} and
                 (m.part == "turns" or not c.positions)]
-    found = [(*known, m) for m in possible if gives_y(c, w, *known, m)][:1 if w.one_head else 2]
+    found = [(*known, m) for m in possible if deviation(c, w, *known, m) < math.inf][:1 if w.one_head else 2]
     if not found and not known:
         pairs = itertools.combinations(possible, 2)
-        found = [pair for pair in pairs if pair[0].part != pair[1].part and gives_y(c, w, *pair)][:1]
+        found = [pair for pair in pairs if pair[0].part != pair[1].part and deviation(c, w, *pair) < math.inf][:1]
     return found
 
 
@@ -1097,19 +1072,21 @@ def formula_of(c):
     candidates = readings(c)
     if not candidates:
         return Check("skipped", "no matrices that could be W_q, W_k and W_v are found")
-    ordered = [weights_as(c, *inputs[:3], (outputs or [None])[0], named) for inputs, outputs, named in candidates]
-    ordered = [way for w in ordered if w is not None for way in (w, w.transposed()) if way is not None]
+    ordered = []
+    for inputs, outputs, named in candidates:
+        ways = [[None] * 2 if layer is None else layer.both_ways() for layer in (*inputs[:3], *(outputs[:1] or [None]))]
+        ordered += filter(None, [weights_as(c, *roles, named) for roles in zip(*ways)])
     text = "y is softmax(q k^T / sqrt(d_head)) v W_o^T"
 
     def failed(w, found):
         c.report.mistake = "y equals attention " + ". Or ".join(explain(c, w, mistakes) for mistakes in found)
         return Check("failed", "a known mistake gives the same y")
     for w in ordered if not c.positions else []:
-        off = math.inf if w.one_head else deviation(c, w, ())
+        off = math.inf if w.one_head else deviation(c, w)
         # In a low precision, does a mistake give y more exactly?
-        others = [m for m in MISTAKES if can_be_made(c, w, m)] if 1e-3 < c.rounding and off <= c.tolerance else []
-        better = [m for m in others if deviation(c, w, [m]) < off / 3]
-        if off <= c.tolerance and not better:
+        others = [m for m in MISTAKES if can_be_made(c, w, m)] if 1e-3 < c.rounding and off < math.inf else []
+        better = [m for m in others if deviation(c, w, m) < off / 3]
+        if off < math.inf and not better:
             return passed_formula(c, w, text + f" (to {off:.1g})" * (off > 10 * c.rounding))
         found = [better[:1]] if better else named_mistakes(c, w) if w.named else []
         if found:
@@ -1124,10 +1101,10 @@ def formula_of(c):
                      "the projections and the scale are not found in the outputs of two tokens")
     w, known = proof[0], mistakes_of(c, *proof)
     plain = [m for m in known if m.choice != "first"]
-    found = [] if c.positions or gives_y(c, w, *plain) else named_mistakes(c, w, plain)
+    found = [] if c.positions or deviation(c, w, *plain) < math.inf else named_mistakes(c, w, plain)
     if found or known:  # if neither gives y, what more than two tokens do is unknown
         return failed(w, found or [known])
-    if c.positions or gives_y(c, w):
+    if c.positions or deviation(c, w) < math.inf:
         return passed_formula(c, w, text if not c.positions else
                               "W_v, W_o and the scale are right (two tokens), whatever the positions")
     return Check("unknown", f"W_v, W_o and the scale are right for two tokens; of more, {text.replace('is', 'is not', 1)}")
@@ -1136,9 +1113,9 @@ def formula_of(c):
 # ---- formula inside a model, by hooks ----
 
 
-def tap(c, inputs, output):
+def tap(c, inputs, output, gates=()):
     """A function of x (B, T, d_model) that runs f with x in place of what the modules `inputs` get, and returns what
-    `output` gives."""
+    `output` gives. Gates are open: sigmoid or tanh of what they give is 1."""
     def f(x):
         taken = []
 
@@ -1156,6 +1133,8 @@ def tap(c, inputs, output):
         with contextlib.ExitStack() as hooks:
             for m in inputs:
                 hooks.enter_context(m.register_forward_pre_hook(replace_all, with_kwargs=True))
+            for m in gates:
+                hooks.enter_context(m.register_forward_hook(lambda m, args, y: torch.full_like(y, 50.0)))
             hooks.enter_context(output.register_forward_hook(lambda m, args, y: taken.append(y)))
             c.call(c.repeated(x.shape[1])[:len(x)])
         y = taken[0][0] if isinstance(taken[0], tuple) else taken[0]
@@ -1164,49 +1143,53 @@ def tap(c, inputs, output):
 
 
 def taps(c, owner):
-    """The functions that may be the attention of a module: between the layers that get the same input first and the next
-    layer; and the module itself."""
+    """The functions that may be the attention of a module: between the layers that get the same input first, which may
+    include a gate, and the next layer; and the module itself."""
     calls, layers = [], [m for m in owner.modules() if isinstance(m, nn.Linear) or type(m).__name__ == "Conv1D"]
     with contextlib.ExitStack() as hooks:
         for m in layers:
             hooks.enter_context(m.register_forward_hook(lambda m, args, y: calls.append((m, args[0].clone()))))
         c.call(c.x)
     for at, (m, x) in enumerate(calls):
-        group = [other for other, given in calls[at:at + 3] if torch.equal(given, x)]
+        group = [other for other, given in calls[at:at + 4] if torch.equal(given, x)]
         after = calls[at + len(group):]
-        if (len(group) == 3 or len(group) == 1 and m.weight.numel() > c.d_model ** 2) and after:
-            yield tap(c, group, after[0][0])
+        if (len(group) > 2 or len(group) == 1 and m.weight.numel() > c.d_model ** 2) and after:
+            yield tap(c, group[:3], after[0][0], group[3:])
             break
     yield tap(c, [owner], owner)
 
 
-def check_parts(c):
-    """Each attention inside a model, with the inputs that it gets."""
-    found, owners = {}, {}  # mistakes by name, "" if there is none; modules by name
+def check_parts(c, *examined):
+    """Each attention inside a model, with the inputs that it gets; not those whose outputs are examined."""
+    found, owners = {}, []  # mistakes by name, "" if there is none; names
     for name, owner in reversed([*c.module.named_modules()]):  # the smallest that own matrices for W_q, W_k and W_v
         part = c.with_options(module=owner, y=c.y.new_empty(1, 1, c.d_model))
-        is_leaf = not any(other.startswith(name + "." * bool(name)) for other in owners)
-        if is_leaf and len([*owner.parameters()]) > 2 and readings(part):  # not a layer alone
-            owners[name] = owner
-    for name, owner in reversed(owners.items()):
+        has_inner = any(other.startswith(name + "." * bool(name)) for other in owners)
+        if has_inner or len([*owner.parameters()]) < 3 or not readings(part):  # a layer alone has two
+            continue
+        owners.append(name)
         for f in taps(c, owner):
             part = c.with_options(f=f, module=owner, block=False, layers=1, padded=None, step=None, unbatched=False, ids=None,
                                   positions="relative" if c.positions == "relative" else None, ties=False)
             try:
                 part.begin()
-                verdict = formula_of(part).verdict
+                part.heads = 1 if part.y.shape[2] * c.heads == c.d_model else c.heads  # a module per head
+                is_known = any(torch.equal(part.y, y) for y in examined)
+                examined += (part.y,)
+                verdict = "unknown" if is_known else formula_of(part).verdict
             except Exception:  # the module is not called, or with other shapes
                 continue
             if verdict in ("passed", "failed"):
-                found[name or "the module"] = part.report.mistake
+                found = {name or "the module": part.report.mistake, **found}
                 break
     wrong = [name for name, mistake in found.items() if mistake]
+    names = ", ".join((wrong or [*found])[:4]) + ", ..." * (len(wrong or found) > 4)
     if not found:
         return Check("unknown", "no attention of known formula is found inside")
     if wrong:
         c.report.mistake = found[wrong[0]]
-        return Check("failed", f"{len(wrong)} of {len(found)} parts: {', '.join(wrong)}: a known mistake gives the same y")
-    return Check("passed", f"{len(found)} parts ({', '.join(found)}): y is softmax(q k^T / sqrt(d_head)) v W_o^T")
+        return Check("failed", f"{len(wrong)} of {len(found)} parts: {names}: a known mistake gives the same y")
+    return Check("passed", f"{len(found)} parts ({names}): y is softmax(q k^T / sqrt(d_head)) v W_o^T")
 
 
 def check_formula(c):
@@ -1215,7 +1198,7 @@ def check_formula(c):
     if c.block or c.layers > 1 or c.ids or c.positions == "absolute":
         return check_parts(c)
     check = formula_of(c)
-    inside = check_parts(c) if check.verdict in ("unknown", "skipped") else check
+    inside = check_parts(c, c.y) if check.verdict in ("unknown", "skipped") else check
     return inside if inside.verdict == "failed" else check
 
 
@@ -1223,35 +1206,27 @@ def check_formula(c):
 
 
 def guess(c):
-    """Options that the outputs show. Returns the case with them, after the first call."""
-    try:
-        c.begin()
-    except Exception:
-        if not c.unbatched and not c.ids:
-            with contextlib.suppress(Exception):
-                flat = c.with_options(unbatched=True)
-                flat.report.assumed.append("unbatched: f takes (T, d_model) only")
-                return guess(flat)
-        raise
+    """Options that the outputs show."""
     if not c.y.isfinite().all() or c.tokens < 3 or c.block_mask is not None:
-        return c
+        return
     if not c.causal:
         effects, later = value_effects(c), torch.ones(c.tokens, c.tokens, dtype=torch.bool).triu(1)
         if not effects[later].any() and (effects[~later] > c.least_effect).all():
             c.causal, c.allowed = True, ~later
             c.report.assumed.append("causal: exactly the later tokens have no effect")
-    single = c.module is not None and not (c.block or c.layers > 1 or c.ids or c.extra_keys)
-    if c.heads is None:
-        counts = [h for h in range(1, min(c.d_model, 64) + 1) if c.d_model % h == 0] if single else []
-        c.heads = next((h for h in counts if formula_of(c.with_options(heads=h)).verdict in ("passed", "failed")), 1)
-        if c.heads > 1:
-            c.report.assumed.append(f"heads={c.heads}: so y is the formula, or one with a known mistake")
-    if single and not c.positions and c.order_matters() and formula_of(c.with_options()).verdict != "failed":
-        if formula_of(c.with_options(positions="relative")).verdict != "unknown":
-            c.positions = "relative"
-            c.report.assumed.append("positions='relative': the order of earlier tokens matters, and one and two tokens "
-                                    "prove the formula")
-    return c
+    if c.module is None or c.block or c.layers > 1 or c.ids or c.extra_keys:
+        return
+    counts = [c.heads] if c.heads else [h for h in range(1, min(c.d_model, 64) + 1) if c.d_model % h == 0]
+    kinds = [c.positions] if c.positions or not c.order_matters() else [None, "relative"]
+    for positions, heads in itertools.product(kinds, counts) if len(kinds) + len(counts) > 2 else []:
+        if formula_of(c.with_options(heads=heads, positions=positions)).verdict in ("passed", "failed"):
+            if heads != (c.heads or 1):
+                c.report.assumed.append(f"heads={heads}: so y is the formula, or one with a known mistake")
+            if positions != c.positions:
+                c.report.assumed.append("positions='relative': the order of earlier tokens matters, and one and two tokens "
+                                        "prove the formula")
+            c.heads, c.positions = heads, positions
+            break
 
 
 # ---- all checks ----
@@ -1331,8 +1306,9 @@ def run(options, assumed=()):
         stack.callback(random.setstate, random.getstate())
         if c.module is not None:
             stack.enter_context(borrowed(c.module, c.dtype))
-        c = guess(c)
-        c.report.assumed[:0] = assumed
+        c.begin()
+        c.report.assumed += assumed
+        guess(c)
         c.heads = c.heads or 1
         for name, check in CHECKS.items():
             repeat = c.report.checks.get("repeat")
@@ -1373,16 +1349,21 @@ def attention_check(f, d_model, *, heads=None, causal=False, block_mask=None, po
     if module is None and isinstance(owner, nn.Module):
         module = options["module"] = owner
     if isinstance(f, nn.MultiheadAttention):
-        options.update(heads=heads or f.num_heads, f=as_function(f, causal))
-    try:
-        report = run(options)
-    except Exception as error:
-        if f32 or module is None or isinstance(error, (TypeError, ValueError)) and "attention_check:" in str(error):
-            raise
+        options.update(heads=heads or f.num_heads, f=as_function(f, causal),
+                       extra_keys=extra_keys or f.add_zero_attn or f.bias_k is not None)
+    attempts, first = [{}], None
+    if not unbatched and not ids:
+        attempts.append({"unbatched": "f takes (T, d_model) only"})
+    if module is not None and not f32:
+        attempts += [{"f32": "f fails in f64", **more} for more in attempts]
+    for more in attempts:
         try:
-            report = run({**options, "f32": True}, ["f32: f fails in f64"])
-        except Exception:
-            raise error
+            report = run({**options, **dict.fromkeys(more, True)}, [f"{name}: {why}" for name, why in more.items()])
+            break
+        except Exception as error:
+            first = first or error
+    else:
+        raise first
     if show:
         print(report)
     return report

@@ -1,4 +1,4 @@
-"""The twin of build/toys in PyTorch: reads the settings and losses of a run, repeats it and compares.
+"""The twin of build/toys in PyTorch: reads the settings and losses of runs, repeats them and compares.
 
     build/toys induction --steps 100 --losses | python examples/pytorch/toys.py [--limit 1e-5]
 
@@ -250,23 +250,25 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--limit", type=float, default=1e-5, help="fail above this relative difference of a loss")
     given = arguments.parse_args()
-    s, of_heed = None, []
+    runs = []
     for line in sys.stdin:
         words = line.split()
         if words[:1] == ["run"]:
             s = argparse.Namespace(**{name: setting(value) for name, value in (w.split("=") for w in words[1:])})
+            runs.append((s, []))
         elif words[:1] == ["step"]:
-            of_heed.append(float(words[3]))
-    if s is None or not of_heed:
+            runs[-1][1].append(float(words[3]))
+    if not runs or not all(of_heed for _, of_heed in runs):
         sys.exit("toys.py: no run of build/toys TASK --losses on the standard input")
     torch.set_num_threads(1)
-    worst = 0
-    for step, (mine, heed) in enumerate(zip(losses(s, len(of_heed)), of_heed), 1):
-        off = abs(mine - heed) / max(1, abs(heed))
-        worst = max(worst, off)
-        if not off <= given.limit:
-            sys.exit(f"{s.task}: step {step}: loss {mine:.9g}, in Heed {heed:.9g}")
-    print(f"{s.task}: {len(of_heed)} steps, loss {of_heed[-1]:.6f}; differences up to {worst:.1e}")
+    for s, of_heed in runs:
+        worst = 0
+        for step, (mine, heed) in enumerate(zip(losses(s, len(of_heed)), of_heed), 1):
+            off = abs(mine - heed) / max(1, abs(heed))
+            worst = max(worst, off)
+            if not off <= given.limit:
+                sys.exit(f"{s.task}: step {step}: loss {mine:.9g}, in Heed {heed:.9g}")
+        print(f"{s.task}: {len(of_heed)} steps, loss {of_heed[-1]:.6f}; differences up to {worst:.1e}")
 
 
 main()

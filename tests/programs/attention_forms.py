@@ -140,6 +140,7 @@ linears("rotary, grouped keys", "huggingface/transformers, Qwen2", LLAMA, "by mo
 linears("rotary, grouped keys", "huggingface/transformers, Mistral", LLAMA, "tiled,by half", kv_heads=2, bias=False)
 linears("rotary, grouped keys", "multi-query", "to_q to_k to_v to_out", "unscaled", kv_heads=1, bias=False)
 linears("guessed options", "no positions= of a rotary attention", LLAMA, "by model", bias=False, rotary="halves")
+linears("guessed options", "nor heads=", LLAMA, "by model", bias=False, rotary="halves", check={"heads": None})
 linears("guessed options", "no causal=", "q k v out", "unscaled", check={"causal": False})
 linears("guessed options", "no heads=", "q k v out", "by model", check={"heads": None})
 linears("declared scales", "microsoft/mup", LLAMA, "unscaled", check={"scale": 1 / D}, divisor=D)
@@ -217,20 +218,27 @@ class Blocks(nn.Module):
         return core(q, k, v, self.fault) @ self.W_O.flatten(0, 1) + self.b_O
 
 
+class Head(nn.Module):
+    def __init__(self, fault):
+        super().__init__()
+        self.fault = fault
+        self.key, self.query, self.value = (nn.Linear(WIDTH, D, bias=False) for _ in range(3))
+
+    def forward(self, x):
+        return core(*(layer(x)[:, None] for layer in (self.query, self.key, self.value)), self.fault)
+
+
 class PerHead(nn.Module):
-    """karpathy/ng-video-lecture: a module per head, with a mask as a buffer and dropout."""
+    """karpathy/ng-video-lecture: a module per head, and dropout."""
 
     def __init__(self, fault):
         super().__init__()
-        self.fault, self.heads = fault, nn.ModuleList()
-        for _ in range(1 if fault == "same head" else HEADS):
-            self.heads.append(nn.ModuleDict({name: nn.Linear(WIDTH, D, bias=False) for name in ("key", "query", "value")}))
+        heads = [Head(fault) for _ in range(1 if fault == "same head" else HEADS)]
+        self.heads = nn.ModuleList(heads * (HEADS // len(heads)))
         self.proj, self.dropout = nn.Linear(WIDTH, WIDTH), nn.Dropout(0.2)
-        self.heads = nn.ModuleList([*self.heads] * (HEADS // len(self.heads)))
 
     def forward(self, x):
-        y = [core(*(head[n](x)[:, None] for n in ("query", "key", "value")), self.fault) for head in self.heads]
-        return self.dropout(self.proj(torch.cat(y, -1)))
+        return self.dropout(self.proj(torch.cat([head(x) for head in self.heads], -1)))
 
 
 def share(m):
@@ -323,7 +331,7 @@ class Other(Linears):
             q, k = F.elu(q) + 1, F.elu(k) + 1
             y = (q @ (k.mT @ v)) / (q @ k.sum(-2, keepdim=True).mT + 1e-9)
             return o(y.transpose(1, 2).flatten(2))
-        s = q @ k.mT / math.sqrt(D)
+        s = q @ k.mT / (1 if self.fault == "unscaled" else math.sqrt(D))
         s = 5 * (s / 5).tanh() if self.kind == "softcap" else s
         s = s.masked_fill(future, -math.inf) if self.causal else s
         more = {"by hand": 1e-9, "softmax1": 1}.get(self.kind, 0)
@@ -343,7 +351,7 @@ other("qk norm", "allenai/OLMo", "over queries")
 other("softcap", "google-deepmind/gemma, soft cap")
 other("by hand", "an epsilon of 1e-9 in the normaliser")
 other("softmax1", "softmax with a 1 in the normaliser", check={"extra_keys": True})
-other("gate", "google-deepmind/alphafold, gated", "over queries", {"block": True})
+other("gate", "google-deepmind/alphafold, gated", "over queries,unscaled", {"block": True})
 other("xca", "facebookresearch/xcit", check={"block": True}, causal=False)
 other("linear", "idiap/fast-transformers", causal=False)
 
@@ -402,6 +410,7 @@ linears("inside a model", "jadore801120, MultiHeadAttention", "w_qs w_ks w_vs fc
 add("inside a model", "harvardnlp/annotated-transformer, a layer",
     lambda f: Block(Linears(f, "linears.0 linears.1 linears.2 linears.3")), "by half,over queries", **INSIDE)
 add("language models", "karpathy/nanoGPT", Gpt, "unscaled,no mask,mean of all,norm over tokens,next token", **IDS)
+add("language models", "karpathy/ng-video-lecture", lambda f: Gpt(f, PerHead), "unscaled,by model", **IDS)
 add("language models", "LLaMA, whole", lambda f: Gpt(f, lambda f: Linears(f, LLAMA, rotary="halves", bias=False), False),
     "by model,by d_head,loose", **{**IDS, "positions": "relative"})
 
@@ -431,10 +440,11 @@ linears("guessed options", "a list returned", "q k v o", "by model", around=lamb
 linears("guessed options", "(T, d) without unbatched=", "q k v o", "by model",
         around=lambda m, x: m.attend(x.expand(1, -1, -1))[0])
 add("guessed options", "torch.jit",
-    lambda f: torch.jit.trace(Linears(f, "q k v o", causal=False), torch.randn(2, 8, WIDTH)), "", causal=False)
-for first in (True, False):
-    add("guessed options", f"nn.MultiheadAttention as it is, batch_first={first}",
-        lambda f, first=first: nn.MultiheadAttention(WIDTH, HEADS, batch_first=first), "", causal=False)
+    lambda f: torch.jit.trace(Linears(f, "q k v o", causal=False), torch.randn(2, 8, WIDTH), check_trace=False), "",
+    causal=False)
+for given in ({"batch_first": True}, {"batch_first": False}, {"add_zero_attn": True}):
+    add("guessed options", f"nn.MultiheadAttention as it is, {given}",
+        lambda f, given=given: nn.MultiheadAttention(WIDTH, HEADS, **given), "", causal=False)
 
 
 # ---- the table ----

@@ -7,23 +7,27 @@ cd "$(dirname "$0")/../.."
 python=$1
 build=${2:-build}
 
-same() {
-    "$build/toys" "$@" --losses 2> /dev/null | head -n "$((steps + 1))" |
-        "$python" -B examples/pytorch/toys.py || { echo "failed: $*"; exit 1; }
+run() {
+    "$build/toys" "$@" --losses 2> /dev/null | head -n "$((steps + 1))"
 }
-steps=100
-same copy --positions rotary
-same reverse --positions sinusoidal --norm none --heads 4
-same sort --lr 1e-3
-same induction
-same recall --lr 1e-3 --positions none --schedule cosine --warmup 10
-same majority --weight-decay 0.1
-same parity --lr 3e-4 --schedule cosine
-same dyck --lr 1e-3
-steps=50
-same modadd --symbols 31 --lr 3e-4
-same lottery --lr 1e-3
-same regression --batch 16 --lr 3e-4
+all() {
+    steps=100
+    run copy --positions rotary
+    run reverse --positions sinusoidal --norm none --heads 4
+    run sort --lr 1e-3
+    run induction
+    run recall --lr 1e-3 --positions none --schedule cosine --warmup 10
+    run majority --weight-decay 0.1
+    run parity --lr 3e-4 --schedule cosine
+    run dyck --lr 1e-3
+    steps=50
+    run modadd --symbols 31 --lr 3e-4
+    run lottery --lr 1e-3
+    run regression --batch 16 --lr 3e-4
+}
+same=$(all | "$python" -B examples/pytorch/toys.py)
+echo "$same"
+[ "$(echo "$same" | wc -l)" -eq 11 ] || { echo "failed: a run of build/toys"; exit 1; }
 
 # A wrong loss is found.
 if "$build/toys" copy --steps 3 --losses 2> /dev/null | sed '3s/loss 2/loss 3/' |
