@@ -501,8 +501,7 @@ static void check_order(check *c)
         set(c, has ? HEED_VERDICT_PASSED : none, 0, "%s",
             has ? "the order of the tokens before it changes the last output, as positions should"
                 : "the order of the tokens before it does not change the last output: positions "
-                  "have no effect (along the batch or the heads instead of the tokens, or not "
-                  "added)");
+                  "have no effect (along the batch or the heads, on q alone, or not added)");
         return;
     }
     judge(c, difference(c, outputs(c, reorder(c->x)), reorder(c->y)), c->rounding,
@@ -781,7 +780,8 @@ static bool is_proven(heed_verdict verdict)
 static heed_verdict judge_formula(check *c, void *module, const char **text)
 {
     static const char *const texts[] = {
-        [HEED_VERDICT_SKIPPED] = "no matrices that could be W_q, W_k and W_v are found",
+        [HEED_VERDICT_SKIPPED] =
+            "no matrices have the shapes of W_q, W_k and W_v for .d_model and .heads",
         [HEED_VERDICT_PASSED] = "y is softmax(q k^T / sqrt(d_head)) v W_o^T",
         [HEED_VERDICT_FAILED] = "a known mistake gives the same y",
         [HEED_VERDICT_UNKNOWN] = ("the matrices that are found do not give y by softmax(q k^T / "

@@ -645,7 +645,7 @@ static bool find_roles(problem *p, weights *w)
             continue;
         }
         p->w = *w;
-        for (int tiled = 0; tiled <= (w->kv_heads < p->o->heads); tiled++) {
+        for (int tiled = 0; tiled < (w->kv_heads < p->o->heads ? 2 : 1); tiled++) {
             const formula f = {.choice = {[HEADS] = tiled ? TILED : 0}};
             p->scale = solve_scale(p, f);
             if (p->scale != 0) {

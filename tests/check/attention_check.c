@@ -303,7 +303,7 @@ START_TEST(a_causal_mean_passes)
     expect_check(r, HEED_CHECK_LENGTH, HEED_VERDICT_PASSED, "T from 1 to 8; a prefix");
     expect_check(r, HEED_CHECK_PARAMETERS, HEED_VERDICT_PASSED, "each of 0 receives a gradient");
     expect_check(r, HEED_CHECK_CACHE, HEED_VERDICT_SKIPPED, "no .step");
-    expect_check(r, HEED_CHECK_FORMULA, HEED_VERDICT_SKIPPED, "no matrices that could be W_q");
+    expect_check(r, HEED_CHECK_FORMULA, HEED_VERDICT_SKIPPED, "no matrices have the shapes of W_q");
     for (int j = 0; j < 8; j++) {
         ck_assert(fabs(r.reach[3][j] - (j <= 3 ? r.reach[3][0] : 0)) < 1e-12);
     }
