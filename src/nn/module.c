@@ -81,7 +81,8 @@ void *heed_module_ready(void *module)
 
 heed_scope heed_value_scope(heed_scope *scope)
 {
-    return heed_error_pending() ? (heed_scope){0} : heed_scope_opened(scope, true);
+    const heed_scope none = {0};
+    return heed_error_pending() ? none : heed_scope_opened(scope, true);
 }
 
 static heed_module_entry *find_entry(const heed_module *m, const char *name)
