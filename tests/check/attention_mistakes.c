@@ -21,6 +21,10 @@ typedef struct recipe {
     bool wide; /* q, k and v are twice as wide as x */
 } recipe;
 
+struct sizes {
+    int d, heads, key_heads;
+};
+
 /* Projections under any names, and how `attend` uses them. */
 typedef struct projections {
     heed_module module;
@@ -33,14 +37,14 @@ typedef struct projections {
 static const heed_module_kind kind = {.name = "Projections", .size = sizeof(projections)};
 
 /* names: of q, k, v and o, or NULL; the q of one name alone is fused. */
-static projections *projections_new(int64_t d, int heads, int key_heads, const char *const *names,
-                                    recipe how)
+static projections *projections_new(struct sizes to, const char *const *names, recipe how)
 {
+    const int64_t d = to.d;
     projections *m = heed_module_new(&kind);
-    const int64_t inner = how.wide ? 2 * d : d, kv = inner / heads * key_heads;
+    const int64_t inner = how.wide ? 2 * d : d, kv = inner / to.heads * to.key_heads;
     m->how = how;
-    m->heads = heads;
-    m->key_heads = key_heads;
+    m->heads = to.heads;
+    m->key_heads = to.key_heads;
     m->fused = names[1] == NULL;
     struct heed_linear **const fields[] = {&m->q, &m->k, &m->v, &m->o};
     const int64_t widths[] = {m->fused ? 3 * d : inner, names[2] == NULL ? 2 * kv : kv, kv, d};
@@ -152,15 +156,16 @@ START_TEST(parameters_are_found_by_any_names)
         {"a", "b", "c", "d"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        heed_attention_report r = check(projections_new(6, 2, 2, names[i], (recipe){0}), 6);
+        heed_attention_report r =
+            check(projections_new((struct sizes){6, 2, 2}, names[i], (recipe){0}), 6);
         ck_assert(r.passed);
         ck_assert_str_eq(r.checks[HEED_CHECK_FORMULA].text,
                          "y is softmax(q k^T / sqrt(d_head)) v W_o^T");
-        r = check(projections_new(6, 2, 2, names[i], (recipe){.divisor = 1}), 6);
+        r = check(projections_new((struct sizes){6, 2, 2}, names[i], (recipe){.divisor = 1}), 6);
         ck_assert_msg(
             strncmp(r.mistake, "y equals attention with scores that are not scaled; ", 52) == 0,
             "%s: %s", names[i][0], r.mistake);
-        r = check(projections_new(16, 4, 4, names[i], (recipe){.std = 0.001}), 16);
+        r = check(projections_new((struct sizes){16, 4, 4}, names[i], (recipe){.std = 0.001}), 16);
         ck_assert_msg(r.passed, "%s: %s", names[i][0],
                       r.mistake); /* scores near 0 prove no roles */
     }
@@ -241,60 +246,45 @@ END_TEST
 START_TEST(mistakes_are_named)
 {
     static const struct {
-        int d, heads, key_heads;
+        struct sizes to;
         recipe how;
         const char *mistake;
     } rows[] = {
-        {9,
-         1,
-         1,
+        {{9, 1, 1},
          {.divisor = 9},
          "y equals attention with scores divided by d_head itself = 9; a head is 9 wide, so divide "
          "by sqrt(9) = 3"},
-        {9,
-         1,
-         1,
+        {{9, 1, 1},
          {.softmax_dim = 1}, /* dim 0 */
          "y equals attention with the softmax over the batch; apply it to the last dim of "
          "(queries, keys)"},
-        {9,
-         1,
-         1,
+        {{9, 1, 1},
          {.x_added = true},
          "y equals attention with x added; if this residual is intended, set .block"},
-        {8,
-         2,
-         2,
+        {{8, 2, 2},
          {.divisor = 2.8284271247461903},
          "y equals attention scaled by sqrt(d_model) = 2.828; a head is 4 wide, so divide by "
          "sqrt(4) = 2. Or scaled by the root of the number of tokens = 2.828; a head is 4 wide, so "
          "divide by sqrt(4) = 2"},
-        {6,
-         2,
-         1,
+        {{6, 2, 1},
          {.divisor = 1, .x_added = true},
          "y equals attention with scores that are not scaled and with x added; a head is 3 wide, "
          "so divide by sqrt(3) = 1.732; if this residual is intended, set .block"},
-        {6,
-         2,
-         1,
+        {{6, 2, 1},
          {.divisor = 5},
          "y equals attention with scores multiplied by 0.2; a head is 3 wide, so divide by sqrt(3) "
          "= 1.732"},
-        {6, 2, 2, {.divisor = 5, .declared = 0.2}, NULL},
-        {6,
-         2,
-         2,
+        {{6, 2, 2}, {.divisor = 5, .declared = 0.2}, NULL},
+        {{6, 2, 2},
          {.declared = 0.2},
          "y equals attention with scores multiplied by 0.5774; .scale is 0.2"},
-        {6, 2, 2, {.reversed = true}, ""},
+        {{6, 2, 2}, {.reversed = true}, ""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const recipe how = rows[i].how;
-        projections *m =
-            projections_new(rows[i].d, rows[i].heads, rows[i].key_heads,
-                            how.x_added && rows[i].heads == 1 ? without_o : tutorial, how);
-        const heed_attention_report r = check(m, rows[i].d);
+        const char *const *names = how.x_added && rows[i].to.heads == 1 ? without_o : tutorial;
+        projections *m = projections_new(rows[i].to, names, how);
+        const heed_attention_report r = check(m, rows[i].to.d);
         ck_assert_str_eq(r.mistake, rows[i].mistake != NULL ? rows[i].mistake : "");
         ck_assert_int_eq(r.checks[HEED_CHECK_FORMULA].verdict,
                          rows[i].mistake == NULL ? HEED_VERDICT_PASSED
@@ -308,86 +298,41 @@ END_TEST
  * the mistake; "": right. The sources are OWNER/REPOSITORY, # an issue. */
 static const char *const unknown[4] = {"a", "b", "c", "d"};
 static const struct form {
-    const char *what;
-    int d, heads, key_heads;
+    const char *what, *named;
     recipe how;
-    const char *named; /* NULL: '?', as nothing proves it right or wrong */
     const char *const *names;
+    struct sizes sizes; /* 0: 8 features, two heads */
 } forms[] = {
-    {"scale of d_model",
-     8,
-     2,
-     2,
-     {.divisor = 2.8284271247461903},
-     .named = "scaled by sqrt(d_model)"},
-    {"d_model itself", 12, 3, 3, {.divisor = 12}, .named = "divided by d_model itself = 12"},
-    {"root of d_model / kv heads", 24, 4, 2, {.divisor = 3.4641016151377544}, .named = "by 0.2887"},
-    {"a constant", 8, 2, 2, {.divisor = 7}, .named = "multiplied by 0.1429"},
-    {"muP's 1 / d_head, declared", 8, 2, 2, {.divisor = 4, .declared = 0.25}, .named = ""},
-    {"divided after the softmax",
-     8,
-     2,
-     2,
-     {.divisor = 1, .after = 2},
-     .named = "after the softmax"},
-    {"kv heads tiled", 16, 4, 2, {.tiled = true}, .named = "kv heads tiled"}, /* ggml-org/llama.cpp
-                                                                               */
-    {"kv heads repeated", 16, 4, 2, {.no_bias = true}, .named = ""},
-    {"tied",
-     8,
-     2,
-     2,
-     {.tied = true, .no_bias = true},
-     .named = "keys computed by W_q",
+    {"scale of d_model", "scaled by sqrt(d_model)", .how = {.divisor = 2.8284271247461903}},
+    {"d_model itself", "divided by d_model itself = 12", .how = {.divisor = 12},
+     .sizes = {12, 3, 3}},
+    {"root of d_model / kv heads", "by 0.2887", .how = {.divisor = 3.4641016151377544},
+     .sizes = {24, 4, 2}},
+    {"a constant", "multiplied by 0.1429", .how = {.divisor = 7}},
+    {"muP's 1 / d_head, declared", "", .how = {.divisor = 4, .declared = 0.25}},
+    {"divided after the softmax", "after the softmax", .how = {.divisor = 1, .after = 2}},
+    {"kv heads tiled", "kv heads tiled", .how = {.tiled = true},
+     .sizes = {16, 4, 2}}, /* ggml-org/llama.cpp */
+    {"kv heads repeated", "", .how = {.no_bias = true}, .sizes = {16, 4, 2}},
+    {"tied", "keys computed by W_q", .how = {.tied = true, .no_bias = true}, .names = tutorial},
+    {"values by W_k", "values computed by W_k", .how = {.k_for_v = true}},
+    {"keys by W_q", "keys computed by W_q", .how = {.q_for_k = true}},
+    {"wide", "", .how = {.wide = true}}, /* and so is the bias of k, which cancels */
+    {"small weights", "", .how = {.std = 0.01}, .sizes = {16, 4, 4}},
+    {"tiny weights", "", .how = {.std = 0.001}, .names = tutorial, .sizes = {16, 4, 4}},
+    {"an epsilon", "", .how = {.epsilon = 1e-9}, .sizes = {16, 4, 4}},
+    {"rotary halves", "", .how = {.turn_q = 'h', .turn_k = 'h'}, .names = tutorial},
+    {"rotary pairs", "", .how = {.turn_q = 'p', .turn_k = 'p'}, .names = tutorial},
+    {"rotary, not scaled", "not scaled", .how = {.divisor = 1, .turn_q = 'p', .turn_k = 'p'},
      .names = tutorial},
-    {"values by W_k", 8, 2, 2, {.k_for_v = true}, .named = "values computed by W_k"},
-    {"keys by W_q", 8, 2, 2, {.q_for_k = true}, .named = "keys computed by W_q"},
-    {"wide", 8, 2, 2, {.wide = true}, .named = ""}, /* and so is the bias of k, which cancels */
-    {"small weights", 16, 4, 4, {.std = 0.01}, .named = ""},
-    {"tiny weights", 16, 4, 4, {.std = 0.001}, .named = "", .names = tutorial},
-    {"an epsilon", 16, 4, 4, {.epsilon = 1e-9}, .named = ""},
-    {"rotary halves", 8, 2, 2, {.turn_q = 'h', .turn_k = 'h'}, .named = "", .names = tutorial},
-    {"rotary pairs", 8, 2, 2, {.turn_q = 'p', .turn_k = 'p'}, .named = "", .names = tutorial},
-    {"rotary, not scaled",
-     8,
-     2,
-     2,
-     {.divisor = 1, .turn_q = 'p', .turn_k = 'p'},
-     .named = "not scaled",
-     .names = tutorial},
-    {"rotary of another base",
-     8,
-     2,
-     2,
-     {.turn_q = 'h', .turn_k = 'h', .base = 50, .no_bias = true},
-     .named = ""},
-    {"the same, not scaled",
-     8,
-     2,
-     2,
-     {.divisor = 1, .turn_q = 'h', .turn_k = 'h', .base = 50, .no_bias = true},
-     .named = "not scaled"},
-    {"rotary keys",
-     8,
-     2,
-     2,
-     {.turn_k = 'h'},
-     .named = "rotary positions on keys alone",
-     .names = tutorial},
-    {"rotary queries", 8, 2, 2, {.turn_q = 'p'}, .named = "on queries alone", .names = tutorial},
-    {"mixed",
-     8,
-     2,
-     2,
-     {.turn_q = 'p', .turn_k = 'h'},
-     .named = "pairs for the other",
-     .names = tutorial},
-    {"rotary values",
-     8,
-     2,
-     2,
-     {.turn_q = 'h', .turn_k = 'h', .turn_v = 'h'},
-     .named = "on values too",
+    {"rotary of another base", "",
+     .how = {.turn_q = 'h', .turn_k = 'h', .base = 50, .no_bias = true}},
+    {"the same, not scaled", "not scaled",
+     .how = {.divisor = 1, .turn_q = 'h', .turn_k = 'h', .base = 50, .no_bias = true}},
+    {"rotary keys", "rotary positions on keys alone", .how = {.turn_k = 'h'}, .names = tutorial},
+    {"rotary queries", "on queries alone", .how = {.turn_q = 'p'}, .names = tutorial},
+    {"mixed", "pairs for the other", .how = {.turn_q = 'p', .turn_k = 'h'}, .names = tutorial},
+    {"rotary values", "on values too", .how = {.turn_q = 'h', .turn_k = 'h', .turn_v = 'h'},
      .names = tutorial},
 };
 
@@ -402,8 +347,8 @@ START_TEST(forms_are_told_apart)
                                        : plain             ? tutorial
                                                            : unknown;
             heed_manual_seed(i + 1);
-            const heed_attention_report r = check(
-                projections_new(form->d, form->heads, form->key_heads, names, form->how), form->d);
+            const struct sizes to = form->sizes.d > 0 ? form->sizes : (struct sizes){8, 2, 2};
+            const heed_attention_report r = check(projections_new(to, names, form->how), to.d);
             const bool is_right = form->named[0] == '\0';
             ck_assert_msg(is_right ? r.passed &&
                                          r.checks[HEED_CHECK_FORMULA].verdict == HEED_VERDICT_PASSED
