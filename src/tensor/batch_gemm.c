@@ -17,12 +17,12 @@ typedef struct matrix_view {
 /* Views the last two dims of t, or their transpose: its only matrix, or the first of a batch. */
 static inline void view_matrix(const heed_tensor *t, bool transposed, matrix_view *m)
 {
-    const int row = t->ndim - 2 + transposed, column = t->ndim - 1 - transposed;
+    const int64_t *size = t->shape + t->ndim - 2, *stride = t->strides + t->ndim - 2;
     m->data = t->data;
-    m->row = t->strides[row];
-    m->col = t->strides[column];
-    m->rows = t->shape[row];
-    m->columns = t->shape[column];
+    m->row = stride[transposed];
+    m->col = stride[!transposed];
+    m->rows = size[transposed];
+    m->columns = size[!transposed];
 }
 
 /* Views all rows of t (..., columns) as one matrix, or its transpose. False, with *m unset, if the

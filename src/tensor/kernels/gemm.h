@@ -189,59 +189,78 @@ static bool is_small(const heed_gemm *call)
            call->m * call->k * call->n <= SMALL;
 }
 
-enum { TINY = 128 }; /* maximum multiplications in a product without vectors */
+/* Maximum multiplications in a product that converts operands as it multiplies them: preparing
+ * vectors would cost more than such a product. */
+enum { TINY = 128 };
 
-/* Computes a tile of c at row i and column j. */
-static inline __attribute__((always_inline)) void
-multiply_scalars(const heed_gemm *t, int64_t i, int64_t j, const int rows, const int columns)
+typedef TOTAL pair __attribute__((vector_size(2 * sizeof(TOTAL))));
+typedef T narrow_pair __attribute__((vector_size(2 * sizeof(T))));
+
+static inline pair widen_pair(T x, T y)
 {
-    const T *a = (const T *)t->a + i * t->a_row, *b = (const T *)t->b + j * t->b_col;
-    T *c = (T *)t->c + i * t->c_row + j;
-    const bool is_plain = !t->accumulate && t->bias == NULL;
-    TOTAL sum[2][2] = {{0}};
-    for (int64_t p = 0; p < t->k; p++, a += t->a_col, b += t->b_row) {
-        for (int r = 0; r < rows; r++) {
-            for (int k = 0; k < columns; k++) {
-                sum[r][k] += (TOTAL)a[r * t->a_row] * (TOTAL)b[k * t->b_col];
+    return __builtin_convertvector(((narrow_pair){x, y}), pair);
+}
+
+/* Computes `rows` rows of c, two columns at a time; the last of an odd number twice. */
+static inline __attribute__((always_inline)) void multiply_pairs(const heed_gemm *t, const T *first,
+                                                                 T *row, const int rows)
+{
+    const int64_t a_row = t->a_row, a_col = t->a_col, b_row = t->b_row, c_row = t->c_row;
+    for (int64_t j = 0; j < t->n; j += 2) {
+        const bool both = j + 1 < t->n, accumulate = t->accumulate;
+        const int64_t next = both ? t->b_col : 0;
+        const T *a = first, *b = (const T *)t->b + j * t->b_col, *bias = t->bias;
+        T *c = row + j;
+        pair sum[4] = {{0}};
+        for (int64_t p = t->k; p > 0; p--, a += a_col, b += b_row) {
+            const pair y = widen_pair(b[0], b[next]);
+            UNROLL for (int r = 0; r < rows; r++)
+            {
+                sum[r] += widen_pair(a[r * a_row], a[r * a_row]) * y;
             }
         }
-    }
-    for (int r = 0; r < rows; r++, c += t->c_row) {
-        for (int k = 0; k < columns; k++) {
-            if (is_plain) {
-                c[k] = (T)sum[r][k];
-                continue;
+        narrow_pair add = {-(T)0, -(T)0}; /* keeps zeros of both signs */
+        if (bias != NULL) {
+            add = (narrow_pair){bias[j], bias[j + both]};
+        }
+        UNROLL for (int r = 0; r < rows; r++, c += c_row)
+        {
+            if (accumulate) {
+                sum[r] += widen_pair(c[0], c[both]);
             }
-            const T y = (T)(t->accumulate ? (TOTAL)c[k] + sum[r][k] : sum[r][k]);
-            c[k] = t->bias != NULL ? y + ((const T *)t->bias)[j + k] : y;
+            const narrow_pair y = __builtin_convertvector(sum[r], narrow_pair) + add;
+            if (both) {
+                memcpy(c, &y, sizeof y);
+            } else {
+                c[0] = y[0];
+            }
         }
     }
 }
 
-/* Rows i ... i + rows of c. */
-static inline __attribute__((always_inline)) void multiply_scalar_rows(const heed_gemm *t,
-                                                                       int64_t i, const int rows)
+static __attribute__((noinline)) void multiply_4_rows(const heed_gemm *t, const T *a, T *c)
 {
-    int64_t j = 0;
-    for (; j + 2 <= t->n; j += 2) {
-        multiply_scalars(t, i, j, rows, 2);
-    }
-    if (j < t->n) {
-        multiply_scalars(t, i, j, rows, 1);
-    }
+    multiply_pairs(t, a, c, 4);
 }
 
-/* Converts operands as it multiplies them: preparing vectors would cost more than such a small
- * product. */
-static __attribute__((noinline)) void multiply_tiny(const heed_gemm *call)
+static __attribute__((noinline)) void multiply_2_rows(const heed_gemm *t, const T *a, T *c)
 {
-    const heed_gemm t = *call; /* cannot alias c */
-    int64_t i = 0;
-    for (; i + 2 <= t.m; i += 2) {
-        multiply_scalar_rows(&t, i, 2);
+    multiply_pairs(t, a, c, 2);
+}
+
+static void multiply_tiny(const heed_gemm *t)
+{
+    const T *a = t->a;
+    T *c = t->c;
+    int64_t left = t->m;
+    for (; left >= 4; left -= 4, a += 4 * t->a_row, c += 4 * t->c_row) {
+        multiply_4_rows(t, a, c);
     }
-    if (i < t.m) {
-        multiply_scalar_rows(&t, i, 1);
+    for (; left >= 2; left -= 2, a += 2 * t->a_row, c += 2 * t->c_row) {
+        multiply_2_rows(t, a, c);
+    }
+    if (left > 0) {
+        multiply_pairs(t, a, c, 1);
     }
 }
 
