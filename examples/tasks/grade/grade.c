@@ -140,23 +140,6 @@ bool grade_near(double yours, double expected)
            (isfinite(expected) && fabs(yours - expected) <= 1e-6 * fmax(1, fabs(expected)));
 }
 
-void grade_show(const char *title, const double *x, int rows, int columns, const bool *wrong)
-{
-    const int most = 4;
-    printf("\n  %s%s\n", title,
-           rows > most || columns > most ? ", its first rows and columns" : "");
-    for (int r = 0; r < rows && r < most; r++) {
-        printf("   ");
-        for (int c = 0; c < columns && c < most; c++) {
-            const int i = r * columns + c;
-            const bool bad = wrong != NULL && wrong[i];
-            const double shown = isnan(x[i]) ? fabs(x[i]) : x[i]; /* not "-nan" */
-            printf(" %c%8.4g%c", bad ? '[' : ' ', shown, bad ? ']' : ' ');
-        }
-        printf("\n");
-    }
-}
-
 /* ---- tensors ---- */
 
 bool grade_has_shape(const heed_tensor *x, heed_shape shape)
@@ -243,24 +226,32 @@ bool grade_equal(heed_tensor *a, heed_tensor *b)
 void grade_show_tensor(const char *title, heed_tensor *x, heed_tensor *expected)
 {
     HEED_SCOPE_NO_GRAD(scope);
+    enum { MOST_SHOWN = 4 };
     const int columns = x->ndim > 0 ? (int)heed_size(x, -1) : 1;
     const int rows = x->ndim > 1 ? (int)heed_size(x, -2) : 1;
     const int matrix = rows * columns, matrices = matrix > 0 ? (int)(x->numel / matrix) : 0;
-    const double *here = grade_numbers(x),
-                 *there = expected != NULL ? grade_numbers(expected) : NULL;
-    bool *wrong = calloc((size_t)matrix + 1, sizeof *wrong);
-    int m = 0; /* the first matrix with a difference */
-    for (bool found = false; there != NULL && wrong != NULL && m < matrices && !found;
-         m += !found) {
-        for (int i = 0; i < matrix; i++) {
-            wrong[i] = !grade_near(here[m * matrix + i], there[m * matrix + i]);
-            found = found || wrong[i];
-        }
+    const double *here = grade_numbers(x);
+    const double *there = expected != NULL ? grade_numbers(expected) : here;
+    int first = 0; /* number that is wrong */
+    while (first < x->numel && grade_near(here[first], there[first])) {
+        first++;
     }
-    char whole[TEXT];
-    snprintf(whole, sizeof whole, matrices > 1 ? "%s, sequence or head %d" : "%s", title, m);
-    grade_show(whole, here + (m < matrices ? m : 0) * matrix, rows, columns, wrong);
-    free(wrong);
+    const int m = first < x->numel ? first / matrix : 0;
+    printf("\n  %s", title);
+    if (matrices > 1) {
+        printf(", sequence or head %d", m);
+    }
+    printf("%s\n", rows > MOST_SHOWN || columns > MOST_SHOWN ? ", its first rows and columns" : "");
+    for (int r = 0; matrices > 0 && r < rows && r < MOST_SHOWN; r++) {
+        printf("   ");
+        for (int c = 0; c < columns && c < MOST_SHOWN; c++) {
+            const int i = m * matrix + r * columns + c;
+            const bool bad = !grade_near(here[i], there[i]);
+            const double shown = isnan(here[i]) ? fabs(here[i]) : here[i]; /* not "-nan" */
+            printf(" %c%8.4g%c", bad ? '[' : ' ', shown, bad ? ']' : ' ');
+        }
+        printf("\n");
+    }
 }
 
 heed_tensor *grade_first_wrong(heed_tensor *x, heed_tensor *yours, heed_tensor *expected)
@@ -312,6 +303,11 @@ void grade_compare(const char *what, heed_tensor *yours, heed_tensor *expected,
     grade_show_tensor(title, yours, fits ? expected : NULL);
     snprintf(title, sizeof title, "%s, as it should be", what);
     grade_show_tensor(title, expected, fits ? yours : NULL);
+    if (!fits) {
+        grade_fail("%s should have the shape %s; yours has %s. %s", what,
+                   heed_shape_text(expected->ndim, expected->shape).text,
+                   heed_shape_text(yours->ndim, yours->shape).text, why);
+    }
     grade_fail("%s", why != NULL ? why : otherwise);
 }
 

@@ -78,9 +78,6 @@ double *grade_array(int n);
 /* Fails if the learner's code wrote into a guard zone. */
 void grade_guards(void);
 
-/* Prints at most 4 x 4 numbers below a title; wrong[i], if given, puts number i into brackets. */
-void grade_show(const char *title, const double *x, int rows, int columns, const bool *wrong);
-
 /* Whether yours is expected, to 1e-6 (relative, if expected is larger than 1). NaN equals NaN,
  * which some mistakes give. */
 bool grade_near(double yours, double expected);
@@ -101,7 +98,8 @@ void grade_returned(const char *what, const heed_tensor *yours, heed_shape shape
 /* The elements of x, in order. */
 const double *grade_numbers(heed_tensor *x);
 
-/* As grade_show, the last two dims of the first batch. */
+/* Prints at most 4 x 4 numbers below a title: the first matrix in which x is not as expected, which
+ * may be NULL, with the wrong numbers in brackets. */
 void grade_show_tensor(const char *title, heed_tensor *x, heed_tensor *expected);
 
 /* The matrix of x, an input with the same dims in front, that belongs to the first matrix in which

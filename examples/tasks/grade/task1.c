@@ -22,15 +22,6 @@ static const struct {
     {3, 3, 0, {-1, -2, -3, -4, -5, -6, -7, -8, -9}},
 };
 
-static bool all_near(const double *y, const double *z, int n)
-{
-    bool near = true;
-    for (int i = 0; i < n; i++) {
-        near = near && grade_near(y[i], z[i]);
-    }
-    return near;
-}
-
 /* Whether softmax leaves all numbers of y as they are. */
 static bool writes_nothing(const double *x, double *y, int rows, int columns, int dim)
 {
@@ -217,19 +208,15 @@ static void check(const double *x, int rows, int columns, int dim)
     if (memcmp(given_x, x, (size_t)n * sizeof *x) != 0) {
         grade_fail("Your code changes x, which belongs to the caller.");
     }
-    const heed_shape shape = HEED_SHAPE(rows, columns);
-    const double *right = grade_numbers(heed_softmax(heed_from_f64(x, shape), dim));
-    if (!all_near(y, right, n)) {
-        bool wrong[64] = {false};
-        for (int i = 0; i < n && i < 64; i++) {
-            wrong[i] = !grade_near(y[i], right[i]);
-        }
-        grade_show("x", x, rows, columns, NULL);
-        grade_show("y, as your code computes it (wrong numbers in brackets)", y, rows, columns,
-                   wrong);
-        grade_show("y, as it should be", right, rows, columns, NULL);
+    heed_tensor *scores = heed_from_f64(x, HEED_SHAPE(rows, columns));
+    heed_tensor *shares = heed_from_f64(y, HEED_SHAPE(rows, columns));
+    heed_tensor *right = heed_softmax(scores, dim);
+    if (!grade_equal(shares, right)) {
+        grade_show_tensor("x", scores, NULL);
+        grade_show_tensor("y, as your code computes it (wrong numbers in brackets)", shares, right);
+        grade_show_tensor("y, as it should be", right, NULL);
         check_set(x, y, unset, rows, columns, dim);
-        explain(heed_from_f64(x, shape), heed_from_f64(y, shape), dim);
+        explain(scores, shares, dim);
     }
 }
 

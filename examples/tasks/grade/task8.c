@@ -28,7 +28,7 @@ static heed_tensor *check_split(heed_tensor *x, int heads)
         grade_show_tensor("x, 10 times the token plus the feature", heed_select(x, 0, 0), NULL);
     }
     grade_compare("split_heads", yours, right, grade_mistakes("split", "y"),
-                  "Head h should have features h * width to (h + 1) * width - 1 of every token.");
+                  grade_sentence("each split"));
     return right;
 }
 
@@ -46,7 +46,7 @@ static void check_merge(heed_tensor *y)
                           heed_select(heed_select(y, 0, 0), 0, 0), NULL);
     }
     grade_compare("merge_heads", yours, right, grade_mistakes("merge", "y"),
-                  "Row t should have head 0 of token t, then head 1 of token t, and so on.");
+                  grade_sentence("each merge"));
 }
 
 /* ---- forward ---- */
@@ -74,9 +74,8 @@ static void check_forward(int64_t B, int64_t T, int64_t C, int heads, heed_dtype
                heads == 1 ? "" : "s", dtype == HEED_F32 ? "f32" : "f64");
     heed_tensor *before = heed_clone(x), *yours = forward(m, x);
     if (heed_error_pending() != HEED_OK && strstr(heed_error_message(), "linear in ") != NULL) {
-        grade_fail("Heed reports an error in your code: %s. Each W takes all %d features of a "
-                   "token, not those of one head.",
-                   heed_error_message(), (int)C);
+        grade_fail("Heed reports an error in your code: %s. %s", heed_error_message(),
+                   say("all features", (int)C));
     }
     grade_answered("forward", yours);
     grade_unchanged("x", x, before);
@@ -87,9 +86,7 @@ static void check_forward(int64_t B, int64_t T, int64_t C, int heads, heed_dtype
     grade_let("W_o", m->W_o->weight);
     grade_let("later", heed_causal_block_mask(T));
     grade_compare("forward", yours, heed_to(grade_right("forward", "y"), dtype),
-                  grade_mistakes("forward", "y"),
-                  "split_heads and merge_heads are right. Go through forward with a pencil: what "
-                  "has which shape, and which formula should give each of them?");
+                  grade_mistakes("forward", "y"), grade_sentence("pencil"));
     heed_module_free(m);
 }
 
@@ -109,9 +106,7 @@ static void check_attention(int64_t C, int heads)
                          .report = &report);
     for (int i = 0; i < HEED_ATTENTION_CHECKS; i++) {
         if (report.checks[i].verdict == HEED_VERDICT_FAILED) {
-            grade_fail("The numbers are right, but there is more to a forward: %s. Gradients go "
-                       "only through Heed's functions, from y back to x and to each W.",
-                       report.checks[i].text);
+            grade_fail("check", report.checks[i].text);
         }
     }
     heed_module_free(m);

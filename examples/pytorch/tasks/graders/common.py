@@ -240,6 +240,8 @@ def compare(what, yours, expected, mistakes=(), otherwise=""):
     show(f"{what}, as your code computes it{' (wrong numbers in brackets)' if fits else ''}", yours,
          expected if fits else None)
     show(f"{what}, as it should be", expected, yours if fits else None)
+    if not fits:
+        fail(f"{what} should have the shape {text_of(expected.shape)}; yours has {text_of(yours.shape)}. {why}")
     fail(why or otherwise)
 
 

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from graders.common import (NotBegun, attention_check, case, compare, equal, fail, matches, mistakes, returned, right,
-                            show, unchanged, writes)
+                            say, show, unchanged, writes)
 
 NAMES = ("SelfAttention",)
 FORBIDDEN = {"scaled_dot_product_attention", "multi_head_attention_forward"}
@@ -35,12 +35,11 @@ def explain_missing(module, d_model, missing):
     except Exception:
         y = None
     if not parameters and y is None:
-        fail(f"{begin} The constructor's gap is still empty: it makes no layer.")
+        fail("no layer", missing, 0)
     for other in WEIGHTS if len(parameters) == 2 and torch.is_tensor(y) else ():
         weights = {name[2]: parameters.get(other if name == missing else name) for name in WEIGHTS}
         if None not in weights.values() and equal(y, right("forward", "y", **names_of(x, weights))):
-            fail(f"{begin} Your code uses the layer of {other} in its place, so both will always be the same. Each of the three "
-                 "needs a layer of its own.")
+            fail("one layer", missing, 2, other)
     name = missing[:3]
     other = next((w[:3] for w in WEIGHTS if w != missing and getattr(module, name, None) is getattr(module, w[:3], module)), None)
     if other:
@@ -54,8 +53,7 @@ def explain_missing(module, d_model, missing):
              "belong into __init__.")
     if y is None and not hasattr(module, name):
         fail(f"{begin} There is no self.{name}. What is assigned without self. is forgotten at the end of __init__.")
-    fail(f"{begin} A layer in a plain list or dict can be used, but no optimiser trains it, no file saves it, and no cast "
-         "reaches it.")
+    fail("unknown layer", missing, len(parameters))
 
 
 def check_parameters(module, d_model):
@@ -67,15 +65,12 @@ def check_parameters(module, d_model):
             explain_missing(module, d_model, name)
         returned(name, parameters[name], (d_model, d_model))
         if not parameters[name].any():
-            fail(f"{name} is 0 everywhere. With W_q and W_k at 0, neither ever gets a gradient: the gradient of each is a "
-                 "multiple of the other. A new layer begins with random numbers.")
+            fail("zero", name)
     for name in parameters:
         if "bias" in name:
-            fail(f"The module has a parameter {name}. The tutorial's layers have no bias: its weights would not fit this "
-                 "class. (A bias of the keys would not even have an effect: it adds the same number to all scores of a "
-                 "row.)")
+            fail("bias", name)
     if len(parameters) > 3:
-        fail(f"The module has {len(parameters)} parameters. The class has three: W_q.weight, W_k.weight and W_v.weight.")
+        fail("too many", len(parameters))
 
 
 def make(SelfAttention, d_model, row_dim, col_dim, dtype=torch.float64):
@@ -97,7 +92,7 @@ def check(module, x, mask, other_dims):
         if mask is None and "None" in str(error):
             error.advice = "The mask is None here: nothing is blocked."
         elif other_dims:
-            error.advice = "With row_dim 0 and col_dim 1, it works. Which dim does your code take for granted?"
+            error.advice = say("granted")
         raise
     if y is None:
         fail("The module has its parameters. forward "
@@ -114,13 +109,8 @@ def check(module, x, mask, other_dims):
         show("x", x)
         for role, weight in weights.items():
             show(f"W_{role}.weight", weight)
-    compare("y", y, expected, mistakes("forward", "y", **names),
-            "y has NaN: 0 times inf is NaN (a mask of 0 and 1 multiplied by -inf), and so are inf - inf, and 0 / 0 if each exp of a "
-            "row is 0, as exp(-9000) is." if y.isnan().any() else
-            "Two calls with the same x give different results. Is something random in your forward, as dropout is?"
-            if not equal(y, module(x, mask)) else
-            "This is none of the mistakes that the grader knows. Compute one row by hand, and compare q, k, v and the "
-            "scores (print shows a tensor).")
+    otherwise = "nan" if y.isnan().any() else "otherwise" if equal(y, module(x, mask)) else "random"
+    compare("y", y, expected, mistakes("forward", "y", **names), say(otherwise))
 
 
 def check_given(SelfAttention):
@@ -177,8 +167,7 @@ def check_dims(SelfAttention):
         module(torch.randn(3, 4, dtype=torch.float64), None)
     except Exception:
         return
-    fail("Your code returns a result, so it does not use row_dim and col_dim. A module that is told dims and takes others "
-         "is silently wrong for somebody.")
+    fail("ignored")
 
 
 def check_attention(SelfAttention, row_dim, col_dim, causal):
@@ -188,7 +177,7 @@ def check_attention(SelfAttention, row_dim, col_dim, causal):
                              unbatched=row_dim == 0, module=module, show=False)
     for result in report.checks.values():
         if result.verdict == "failed":
-            fail(f"The numbers of y are right. What the model learns from is not: {result.text}.")
+            fail("check", result.text)
 
 
 def is_empty(SelfAttention):

@@ -2,7 +2,7 @@
 import torch
 from torch import nn
 
-from graders.common import (attention_check, call, case, compare, fail, matches, mistakes, right, show,
+from graders.common import (attention_check, call, case, compare, fail, matches, mistakes, right, say, show,
                             text_of)
 
 NAMES = ("split_heads", "merge_heads", "forward")
@@ -25,7 +25,7 @@ def check_split(split_heads, x, heads):
     if not matches("split_heads", yours, expected) and len(x) == 1:
         show("x, 10 times the token plus the feature", x[0])
     compare("split_heads", yours, expected, mistakes("split", "y", x=x, **names),
-            "Head h should have features h * width to (h + 1) * width - 1 of every token.")
+            say("each split"))
     return expected
 
 
@@ -38,7 +38,7 @@ def check_merge(merge_heads, y):
     if not matches("merge_heads", yours, expected) and len(y) == 1:
         show("y, head 0; 10 times the token plus the feature", y[0, 0])
     compare("merge_heads", yours, expected, mistakes("merge", "y", x=y, **names),
-            "Row t should have head 0 of token t, then head 1 of token t, and so on.")
+            say("each merge"))
 
 
 # ---- forward ----
@@ -66,14 +66,13 @@ def check_forward(forward, B, T, C, heads, dtype):
         yours = call("forward", forward, m=m, x=x)
     except RuntimeError as error:
         if "mat1 and mat2 shapes" in str(error):
-            error.advice = f"Each W takes all {C} features of a token, not those of one head."
+            error.advice = say("all features", C)
         raise
     W = torch.stack([m.W_q.weight, m.W_k.weight, m.W_v.weight]).unsqueeze(1)
     later = torch.ones(T, T, dtype=torch.bool).triu(1)
     names = {"x": x, "W": W, "W_o": m.W_o.weight, "later": later, **sizes_of(B, T, C, heads)}
     compare("forward", yours, right("forward", "y", **names), mistakes("forward", "y", **names),
-            "split_heads and merge_heads are right. Go through forward with a pencil: what has which shape, and which formula "
-            "should give each of them?")
+            say("pencil"))
 
 
 def check_attention(forward, C, heads):
@@ -83,8 +82,7 @@ def check_attention(forward, C, heads):
     report = attention_check(lambda x: forward(m, x), C, heads=heads, module=m, show=False)
     for result in report.checks.values():
         if result.verdict == "failed":
-            fail(f"The numbers are right, but there is more to a forward: {result.text}. Gradients go only through PyTorch's "
-                 "functions, from y back to x and to each W.")
+            fail("check", result.text)
 
 
 # ---- cases ----

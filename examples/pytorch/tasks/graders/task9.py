@@ -3,7 +3,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from graders.common import (answered, attempt, attention_check, case, changed, compare, equal, fail, matches, mistakes,
-                            returned, show, text_of, unchanged)
+                            say, show, text_of, unchanged)
 
 NAMES = ("Writer",)
 FORBIDDEN = {}
@@ -26,7 +26,7 @@ def names_of(m, x, old, p):
     names = {name: getattr(m, name).weight.double() for name in ("W_q", "W_k", "W_v", "W_o")}
     x, positions = x.double(), m.positions.double()
     names.update(x=x[:, :p + 1], p=p, d=x.size(2), own=positions[:p + 1], zero=positions[:1],
-                 empty=x.new_zeros(len(x), LONGEST - p - 1, x.size(2)))
+                 later=torch.ones(p + 1, p + 1, dtype=torch.bool).triu(1), empty=x.new_zeros(len(x), LONGEST - p - 1, x.size(2)))
     if p == 0:
         names["first"] = x[:, :1]
     if p + 2 <= LONGEST:
@@ -73,36 +73,15 @@ def check_work(work, batch, d):
     for layer in ("W_v", "W_k", "W_q"):
         rows = work.rows[layer] // batch
         if rows > 1:
-            fail(f"The row is right, but in this step {rows} rows of a sentence pass through {layer}, and one token is new. A "
-                 "model without a cache does that much. What of an old token is still needed, once it has been computed?")
+            fail("rows", rows, layer)
     if work.products > batch * (8 * d + 2 * LONGEST):
-        fail(f"The row is right, but the matrix products of this step have {work.products // batch} numbers for a sentence. "
-             f"A query, key and value of {d} numbers, and a score for each key, are fewer. Which rows does your code compute "
-             "that nobody reads?")
+        fail("products", work.products // batch, d)
 
 
 def cached(m):
     """For an error: "self.keys is (1, 2, 2), self.values is None"."""
     return ", ".join(f"self.{name} is {text_of(kept.shape) if torch.is_tensor(kept) else kept}"
                      for name, kept in ((name, getattr(m, name, None)) for name in ("keys", "values")))
-
-
-def explain_shape(m, y, x, p):
-    """A row of other shapes, at p > 0."""
-    B, d = len(x), x.size(2)
-    begin = f"y should have the shape {text_of((B, 1, d))}; yours has {text_of(y.shape)}."
-    if p > 0 and y.shape == (B, p + 1, d):
-        rows = y
-        if p == 1 and x.size(1) > 2:  # with two keys, both mistakes are the same
-            rows = attempt(m.step, x[:, 2:3].clone(), 2)
-        if torch.is_tensor(rows) and rows.dim() == 3 and all(
-                equal(rows[:, i:i + 1], row_of(m, x, None, i)) for i in range(min(rows.size(1), x.size(1)))):
-            fail(f"{begin} These are the rows of all tokens up to this one. The step returns the new one; the others have been "
-                 "returned before.")
-        fail(f"{begin} One query has become several: a mask with a row for each token does that (which keys may the newest token "
-             "not see?), and so do queries from the cache.")
-    if p > 0 and y.shape == (B * (p + 1), 1, d):
-        fail(f"{begin} Keys and values are joined along dim 0, as if each token were another sequence. Which dim has the tokens?")
 
 
 # ---- cases ----
@@ -125,13 +104,10 @@ def check_step(m, x, old, p, otherwise):
         if p == 0 and "None" in str(error):
             error.advice = f"At position 0 nothing is in the cache ({cached(m)})."
         elif p > 0 and (isinstance(error, RuntimeError) or m.keys is None or m.values is None):
-            error.advice = ("Step 0 works, this step does not. How many keys, and how many values, does your code have in "
-                            f"this step? ({cached(m)}.)")
+            error.advice = say("later step", cached(m))
         raise
     answered("y", y, m.step)
     unchanged("x", token, x[:, p:p + 1])
-    explain_shape(m, y, x, p)
-    returned("y", y, right.shape)
     if matches("y", y, right):
         if p > 1:  # before, mistakes can still look right
             check_work(work, len(x), x.size(2))
@@ -140,9 +116,11 @@ def check_step(m, x, old, p, otherwise):
         show_inputs(m, x, p)
     wrong = mistakes("step", "y", **names_of(m, x, old, p))
     # Two mistakes can be the same in this step; the next one tells. At step 0 a value is the result, so its position is that of
-    # all. At step 1, the first alone is all but itself.
+    # all. At step 1, the first alone is all but itself, and one key leaves no choice.
+    rows = "softmax(hide(%s @ t(k) / sqrt(d), later, -inf), -1) @ v @ t(W_o)"
     for at, one, other in ((0, {"seen": "x"}, {"v": "x @ t(W_v)"}),
-                           (1, {"among": "narrow(seen, 1, 0, p)"}, {"among": "narrow(seen, 1, 0, 1)"})):
+                           (1, {"among": "narrow(seen, 1, 0, p)"}, {"among": "narrow(seen, 1, 0, 1)"}),
+                           (1, {"y": rows % "seen @ t(W_q)"}, {"y": rows % "q"})):
         if p == at and p + 1 < x.size(1) and equal(y, row_of(m, x, old, p, one)):
             following = attempt(m.step, x[:, p + 1:p + 2].clone(), p + 1)
             if torch.is_tensor(following) and equal(following, row_of(m, x, old, p + 1, other)):
@@ -154,8 +132,7 @@ def check_sentence(m, x, old, name, tokens):
     """The first `tokens` of x, one by one."""
     for p in range(tokens):
         case(f"d_model {x.size(2)}, batch {len(x)}, {name}, step {p}")
-        check_step(m, x, old, p, "This is none of the mistakes that the grader knows. Print what is in the cache at "
-                   "each step: are these the keys and values of the tokens up to this one, and in the same order?")
+        check_step(m, x, old, p, say("otherwise"))
 
 
 def random_sentence(batch, tokens, m):
@@ -182,7 +159,7 @@ def check_two(Writer):
         which = step % 2
         case(f"two models write in turn, each with its own cache; model {which}, step {step // 2}")
         check_step(models[which], sentences[which], None, step // 2,
-                   "With one model, the steps are right. Do the two models share a cache?")
+                   say("shared"))
 
 
 def check_attention(Writer):
@@ -201,7 +178,7 @@ def check_given(Writer):
     y = m(x)
     for p in range(5):
         if not torch.is_tensor(y) or not equal(y[:, p:p + 1], row_of(m, x, None, p)):
-            fail("forward is not what it was. Undo your change of it.")
+            fail("changed")
 
 
 def grade(Writer):
