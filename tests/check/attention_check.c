@@ -582,6 +582,8 @@ static heed_tensor *tutorial_attention(heed_tensor *x, void *m)
 START_TEST(options_that_are_not_given_are_guessed)
 {
     static const char causal[] = ".causal: exactly the later tokens have no effect",
+                      positions[] = ".positions = HEED_POSITIONS_RELATIVE: the order of earlier "
+                                    "tokens matters",
                       heads[] = ".heads = 4: so y is the formula, or one with a known mistake";
     static const struct {
         const char *name, *assumed, *mistake; /* "": it passes; NULL: wrong, without a name */
@@ -593,11 +595,8 @@ START_TEST(options_that_are_not_given_are_guessed)
         {"scaled_by_model", heads, "scaled by sqrt(d_model)", true, 0},
         {"values_centred", "", NULL, true, 0},
         {"free", "", "", false, 4},
-        {"alibi", "", "", true, 4},
-        {"rotary",
-         ".positions = HEED_POSITIONS_RELATIVE: the order of earlier tokens matters, and two "
-         "tokens prove the formula",
-         "", true, 4},
+        {"alibi", positions, "", true, 4},
+        {"rotary", positions, "", true, 4},
         {"merged_by_view", "", "without transposing back", true, 4},
         {NULL, ".unbatched: f takes (T, d_model) only", "", false, 1}, /* the tutorial's */
         {"not_registered", ".f32: f fails in f64", NULL, true, 4},     /* and so stays f32 */
