@@ -154,6 +154,7 @@ check-valgrind:
 check-attention: $(BUILD)/test_heed
 	HEED_ATTENTION_SEEDS=$(or $(SEEDS),20) CK_DEFAULT_TIMEOUT=3600 $< attention_check
 # The check for PyTorch over the same catalogue: its verdicts are those of C; the lessons, tasks and toys in Python
+check-attention-torch: export OMP_NUM_THREADS = 1
 check-attention-torch: torch all
 	$(PYTORCH) -B tests/programs/attention_check.py $(BUILD)/check_attention
 	$(PYTORCH) -B tests/programs/attention_forms.py

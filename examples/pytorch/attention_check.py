@@ -154,7 +154,7 @@ class Case:
         self.device = parameters[0].device if parameters else torch.device("cpu")
         is_f64 = self.module is not None and not self.f32 and self.device.type != "mps"  # which has no f64
         self.dtype = torch.float64 if is_f64 else torch.float32
-        self.report, self.ties = Report(), True
+        self.report, self.ties, self.pairs = Report(), True, True
 
     def with_options(self, **options):
         """A case that differs in these options, with a report of its own."""
@@ -1061,7 +1061,7 @@ def named_mistakes(c, w, known=()):
     possible = [m for m in MISTAKES if can_be_made(c, w, m) and m.part not in {k.part for k in known} and
                 (m.part == "turns" or not c.positions)]
     found = [(*known, m) for m in possible if deviation(c, w, *known, m) < math.inf][:1 if w.one_head else 2]
-    if not found and not known:
+    if not found and not known and c.pairs:
         pairs = itertools.combinations(possible, 2)
         found = [pair for pair in pairs if pair[0].part != pair[1].part and deviation(c, w, *pair) < math.inf][:1]
     return found
@@ -1219,7 +1219,7 @@ def guess(c):
     counts = [c.heads] if c.heads else [h for h in range(1, min(c.d_model, 64) + 1) if c.d_model % h == 0]
     kinds = [c.positions] if c.positions or not c.order_matters() else [None, "relative"]
     for positions, heads in itertools.product(kinds, counts) if len(kinds) + len(counts) > 2 else []:
-        if formula_of(c.with_options(heads=heads, positions=positions)).verdict in ("passed", "failed"):
+        if formula_of(c.with_options(heads=heads, positions=positions, pairs=False)).verdict in ("passed", "failed"):
             if heads != (c.heads or 1):
                 c.report.assumed.append(f"heads={heads}: so y is the formula, or one with a known mistake")
             if positions != c.positions:

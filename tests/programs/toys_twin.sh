@@ -14,13 +14,13 @@ all() {
     steps=100
     run copy --positions rotary
     run reverse --positions sinusoidal --norm none --heads 4
-    run sort --lr 1e-3
     run induction
-    run recall --lr 1e-3 --positions none --schedule cosine --warmup 10
     run majority --weight-decay 0.1
+    steps=50
+    run sort --lr 1e-3
+    run recall --lr 1e-3 --positions none --schedule cosine --warmup 10
     run parity --lr 3e-4 --schedule cosine
     run dyck --lr 1e-3
-    steps=50
     run modadd --symbols 31 --lr 3e-4
     run lottery --lr 1e-3
     run regression --batch 16 --lr 3e-4
