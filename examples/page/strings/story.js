@@ -186,9 +186,9 @@ export const story = {
   "story.positions.clocks.text": [
     "A position is written as eight clock hands, fast and slow, like seconds, minutes and hours. Each hand gives two numbers: how far its tip is to the right, and how far up. So no two positions are the same, yet neighbours are similar.",
     "Eine Position wird mit acht Uhrzeigern geschrieben, schnellen und langsamen, wie Sekunden, Minuten, Stunden. Jeder gibt zwei Zahlen: wie weit rechts seine Spitze ist und wie weit oben. So ist keine Position wie die andere, doch Nachbarn ähneln sich.",
-    "Une position s’écrit avec huit aiguilles, rapides et lentes, comme les secondes, les minutes et les heures. Chacune donne deux nombres : où est sa pointe, vers la droite et vers le haut. Aucune position n’en répète une autre, mais les voisines se ressemblent."],
-  "story.positions.clocks.now": ["Drag the position. It is {0}.", "Zieh an der Position. Sie ist {0}.", "Réglez la position. Elle vaut {0}."],
-  "story.positions.clocks.picture": ["A position as eight clock hands", "Eine Position als acht Uhrzeiger", "Une position en huit aiguilles"],
+    "Une position s’écrit avec huit aiguilles d’horloge, rapides et lentes, comme les secondes, les minutes et les heures. Chacune donne deux nombres : où est sa pointe, vers la droite et vers le haut. Aucune position n’en répète une autre, mais les voisines se ressemblent."],
+  "story.positions.clocks.now": ["Drag the slider. This is position {0}.", "Zieh am Regler. Das ist Position {0}.", "Bougez le curseur. Voici la position {0}."],
+  "story.positions.clocks.picture": ["A position as eight clock hands", "Eine Position als acht Uhrzeiger", "Une position en huit aiguilles d’horloge"],
   "story.positions.turn": ["↻ every {0} positions", "↻ alle {0} Positionen", "↻ en {0} positions"],
   "story.positions.at": ["position {0}", "Position {0}", "position {0}"],
   "story.positions.grip": ["Position", "Position", "Position"],
@@ -278,7 +278,7 @@ export const story = {
   "story.learn.do": ["Press Play.", "Drück auf Start.", "Appuyez sur Lancer."],
   "story.learn.playing": ["Watch the arcs.", "Achte auf die Bögen.", "Regardez les arcs."],
   "story.learn.paused": ["Press Play again.", "Weiter mit Start.", "Continuez avec Lancer."],
-  "story.learn.done": ["Learned. Drag it back.", "Gelernt. Zieh den Schritt zurück.", "Appris. Ramenez le curseur en arrière."],
+  "story.learn.done": ["Learned. Drag the slider back.", "Gelernt. Zieh den Regler zurück.", "Appris. Ramenez le curseur en arrière."],
 
   "story.end": ["Now you can read it", "Jetzt kannst du es lesen", "Vous savez le lire"],
   "story.end.text": [

@@ -45,7 +45,8 @@ export function begin({ ask, say, call, about: { animals, accuracy } }) {
       return [label(x0 + 8, 8 + half * row + 20, t(`story.heads.${row + 1}`), `story-label head-${row}`), list.map((value) => {
         const slot = Math.round(value * wide / 16), up = (at[slot] = (at[slot] ?? -1) + 1);
         const y = 20 + half * (row + 0.5) + (up % 2 === 0 ? 1 : -1) * Math.ceil(up / 2) * apart;
-        return circle(x0 + wide * value, y, apart < 8 ? 5 : 7, `story-run head-${row}`, { "data-heads": row + 1, "data-value": value });
+        return circle(x0 + wide * value, y, apart < 8 ? 5 : 7, `story-run head-${row}`,
+          { "data-heads": row + 1, "data-value": value });
       })];
     })];
   }

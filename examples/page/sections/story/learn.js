@@ -103,7 +103,8 @@ function hillPart() {
     at = { weight: (px) => value + FAR * (px - width / 2) / half };
     const rest = losses[(POINTS - 1) / 2], long = Math.min(0.3, 40 / unit / Math.max(Math.abs(gradient), 1e-9));
     grip.place(x(ball[0]), y(ball[1]), ball[0], signed(ball[0], 3));
-    return [path(`M${weights(value).map((weight, i) => `${x(weight).toFixed(1)} ${y(losses[i]).toFixed(1)}`).join("L")}`, "story-curve"),
+    const points = weights(value).map((weight, i) => `${x(weight).toFixed(1)} ${y(losses[i]).toFixed(1)}`);
+    return [path(`M${points.join("L")}`, "story-curve"),
       path(`M${[-long, long].map((by) => `${x(value + by)} ${y(rest + gradient * by)}`).join("L")}`, "story-tangent"),
       label(4, height - 6, `◀ ${t("story.loss")} ${signed(losses[0])}`),
       label(width / 2, height - 6, t("story.learn.grip"), "story-small", "middle"),

@@ -65,8 +65,8 @@ export function begin({ ask, say, call, about, pizza }) {
     const name = TABLES[table], [x, y] = at(now), end = Math.hypot(...now) || 1;
     return [grid(width, height, unit, middle), arrow(middle, at(before), { class: `${name} before` }),
       arrow(middle, [x, y], { class: name, "data-x": now[0], "data-y": now[1] }),
-      label(Math.max(30, Math.min(width - 30, x + 26 * now[0] / end)), Math.max(18, Math.min(height - 8, y - 22 * now[1] / end + 6)),
-        t(`story.${name}`), `story-label ${name}`, "middle")];
+      label(Math.max(30, Math.min(width - 30, x + 26 * now[0] / end)),
+        Math.max(18, Math.min(height - 8, y - 22 * now[1] / end + 6)), t(`story.${name}`), `story-label ${name}`, "middle")];
   }
   async function show() {
     learned ??= await call("storyWords");

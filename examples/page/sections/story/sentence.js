@@ -99,7 +99,8 @@ export function sentencePicture(name) {
         "stroke-width": Math.max(0.8, (upright ? 22 : 30) * weight).toFixed(2),
         "stroke-opacity": hidden ? 0 : (0.3 + 0.6 * Math.min(1, 1.6 * weight)).toFixed(3) }));
       const most = i === largest(of) && share >= CLEAR ? "most" : "";
-      hidden || bars.push(bar(spots[i], share, weight, head, `story-percent head-${head} ${most}`, now.numbers?.[i] ?? percent(share)));
+      hidden || bars.push(bar(spots[i], share, weight, head, `story-percent head-${head} ${most}`,
+        now.numbers?.[i] ?? percent(share)));
     }));
     const mark = ({ x, y }) => (upright ? label(column - 22, y + 7, "?", "story-question", "end")
       : label(x, y + size * 1.7, "?", "story-question", "middle"));
