@@ -1100,7 +1100,7 @@ heed_status(heed_attention_check)(heed_attention_check_args args)
     }
     heed_status status = HEED_OK;
     while (heed_try(run_checks, &c) != HEED_OK) {
-        if (status == HEED_OK || c.y != NULL) { /* the first error, if f can never be called */
+        if (status == HEED_OK || status == HEED_ERR_DTYPE || c.y != NULL) { /* else the first */
             status = heed_error_pending();
             snprintf(message, sizeof message, "%s", heed_error_message());
         }

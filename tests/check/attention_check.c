@@ -864,6 +864,7 @@ static heed_tensor *misbehave(heed_tensor *x, void *context)
 
 START_TEST(bad_input_is_an_error)
 {
+    struct heed_dropout *f64 = heed_dropout_new(0);
     heed_tensor *odd = heed_ones(HEED_SHAPE(3, 4), HEED_BOOL);
     heed_tensor *floats = heed_ones(HEED_SHAPE(3, 3), HEED_F32);
     heed_tensor *square = heed_zeros(HEED_SHAPE(3, 3), HEED_BOOL);
@@ -889,6 +890,7 @@ START_TEST(bad_input_is_an_error)
          "f gave (2, 4) f32 for x (2, 8, 4); expected floats (2, 8, any width)"},
         {GIVES_BOOL, WITH(.d_model = 4), HEED_ERR_SHAPE, "f gave (2, 8, 4) bool"},
         {FAILS, WITH(.d_model = 4), HEED_ERR_SHAPE, "attention_check: f failed: matmul"},
+        {FAILS, WITH(.d_model = 4, .module = f64), HEED_ERR_SHAPE, "f failed: matmul: b (7, 7)"},
         {COUNTS, WITH(.d_model = 4), HEED_ERR_VALUE, "it keeps state"},
         {DROPS, WITH(.d_model = 4), HEED_ERR_VALUE, "call heed_eval, or pass .module"},
         {ENDS_THE_SCOPE, WITH(.d_model = 4), HEED_ERR_SCOPE, "scope"},
@@ -911,6 +913,7 @@ START_TEST(bad_input_is_an_error)
             heed_scope_end(&outer);
         }
     }
+    heed_module_free(f64);
 }
 END_TEST
 
