@@ -571,6 +571,11 @@ START_TEST(entries_with_other_options)
         ck_assert_int_eq(m->W_q->weight->dtype, HEED_F32);
         heed_module_free(m);
     }
+    struct attention *m = attention_new(entry_of("free"));
+    heed_add_tensor(m, "one", &m->extra, heed_ones(HEED_SHAPE(1), HEED_F32), false);
+    (heed_attention_check)(attention_args(m));
+    expect_error(HEED_ERR_CHECK, "one has neither a gradient nor an effect: it is not used");
+    heed_module_free(m);
 }
 END_TEST
 
