@@ -129,10 +129,7 @@ static void pack_panel(const heed_gemm *call, const T *b, int64_t kc, int64_t co
 /* Rows in the next tile. */
 static int64_t rows_of_tile(int64_t left)
 {
-    if (left >= MR && !(MR == 12 && left == 16)) { /* 8 and 8 are faster than 12 and 4 */
-        return MR;
-    }
-    return left >= 8 && MR > 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    return left >= MR ? MR : left >= 8 && MR > 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
 }
 
 /* to (kc, MR) = `rows` rows of a as columns. After them, `to` needs space for a vector: each vector

@@ -118,10 +118,9 @@ static inline wide widen(const float *x)
 #endif
 }
 
-/* Prefetches two pages ahead, because processors do not prefetch across pages. */
 static __attribute__((noinline, unused)) double sum_of_row ROW
 {
-    enum { LANES = 32, AHEAD = 8192 / sizeof(float) };
+    enum { LANES = 32 };
     const double factor = one;
     wide lane[LANES / WIDE];
     int64_t i = 0;
@@ -130,8 +129,6 @@ static __attribute__((noinline, unused)) double sum_of_row ROW
         lane[k] = (wide){0};
     }
     for (; i + LANES <= n; i += LANES) {
-        __builtin_prefetch(row + i + AHEAD);
-        __builtin_prefetch(row + i + AHEAD + LANES / 2);
         UNROLL for (int k = 0; k < LANES / WIDE; k++)
         {
             lane[k] += widen(row + i + k * WIDE) * factor;
