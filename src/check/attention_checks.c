@@ -837,6 +837,8 @@ static void check_formula(check *c)
         part.o.context = c->o.parts[i].module;
         part.y = NULL;
         part.y = outputs(&part, part.x);
+        const bool is_head = heed_size(part.y, 2) * c->o.heads == c->o.d_model;
+        part.o.heads = c->guesses_heads ? part.o.heads : is_head ? 1 : c->o.heads;
         const heed_verdict verdict = judge_formula(&part, c->o.parts[i].module, &text);
         if (verdict == HEED_VERDICT_FAILED || worst == HEED_VERDICT_PASSED) {
             worst = verdict;

@@ -646,8 +646,7 @@ static bool find_roles(problem *p, weights *w)
         }
         p->w = *w;
         for (int tiled = 0; tiled < (w->kv_heads < p->o->heads ? 2 : 1); tiled++) {
-            const formula f = {.choice = {[HEADS] = tiled ? TILED : 0}};
-            p->scale = solve_scale(p, f);
+            p->scale = solve_scale(p, (formula){.choice = {[HEADS] = tiled ? TILED : 0}});
             if (p->scale != 0) {
                 return true;
             }
@@ -659,14 +658,13 @@ static bool find_roles(problem *p, weights *w)
 /* Two tokens, the first of which is 0, as is its key: no rotation changes what the second gets. */
 static bool take_two_tokens(problem *p)
 {
-    const heed_attention_question *of = p->question;
     if (p->tokens < 2 || p->o->block_mask != NULL) {
         return false;
     }
     heed_tensor *parts[] = {heed_mul_scalar(heed_narrow(p->x, 1, 0, 1), 0),
                             heed_narrow(p->x, 1, 1, 1)};
     heed_tensor *x = heed_cat(parts, 2, 1);
-    heed_tensor *y = of->outputs(of->context, heed_to(x, of->x->dtype));
+    heed_tensor *y = p->question->outputs(p->question->context, heed_to(x, p->question->x->dtype));
     if (y == NULL) {
         heed_error(); /* a mask of one length, for example */
         return false;

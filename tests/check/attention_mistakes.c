@@ -398,6 +398,12 @@ static heed_attention_report check_heads(bool shares_q, bool shares_kv)
         }
         heed_add_child(m, names[h], &m->heads[h], head);
     }
+    /* each head alone is right, whatever it shares */
+    const heed_attention_part parts[] = {{attend, m->heads[0]}, {attend, m->heads[1]}, {0}};
+    heed_attention_check(attend_by_head, m, .d_model = 6, .heads = 2, .block = true, .module = m,
+                         .parts = parts, .report = &r);
+    ck_assert_str_eq(r.checks[HEED_CHECK_FORMULA].text,
+                     "part 2: y is softmax(q k^T / sqrt(d_head)) v W_o^T");
     heed_attention_check(attend_by_head, m, .d_model = 6, .heads = 2, .module = m, .report = &r);
     heed_module_free(m);
     return r;
