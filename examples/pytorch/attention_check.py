@@ -182,11 +182,9 @@ class Case:
         self.least_effect = max(LEAST_EFFECT, self.rounding / 10)
         self.size = max(self.y.abs().max().item(), 1e-300)
         self.weights = self.random(self.y.shape)  # of sums over y whose gradients are taken
-        block_mask = self.block_mask
-        if block_mask is None:
-            ones = torch.ones(self.tokens, self.tokens, dtype=torch.bool)
-            block_mask = ones.triu(1) if self.causal else ~ones
-        self.allowed = ~block_mask.cpu()
+        allowed = torch.ones(self.tokens, self.tokens, dtype=torch.bool)
+        allowed = allowed.tril() if self.causal else allowed
+        self.allowed = allowed if self.block_mask is None else ~self.block_mask.cpu()
 
     def random(self, shape):
         return torch.randn(shape, dtype=torch.float64, generator=self.generator).to(self.dtype).to(self.device)
@@ -264,9 +262,7 @@ def check_repeat(c):
                          "generator is reset before each call: it keeps state, such as a cache, between calls; reset "
                          "it at the beginning of f")
     # Does it draw random numbers? Dropout that no model.eval() reaches does.
-    seed, c.seed = c.seed, c.seed + 12345
-    worst = c.differences(c.outputs(c.x), c.y).max().item()
-    c.seed = seed
+    worst = c.differences(c.with_options(seed=c.seed + 12345).outputs(c.x), c.y).max().item()
     if worst != 0 and c.module is None:
         raise ValueError("attention_check: f draws random numbers: call model.eval(), or pass module=, so that the "
                          "check does")
@@ -430,8 +426,7 @@ def check_length(c):
         except Exception as error:
             return Check("failed", f"T = {t} fails (if f has a mask of one length, set block_mask): {error!r:.150}")
         if c.causal:
-            rows = min(t, c.tokens)
-            worst = max(c.differences(y[:, :rows], c.y[:, :rows]).max().item(), worst)  # NaN stays
+            worst = max(c.differences(y[:, :c.tokens], c.y[:, :t]).max().item(), worst)  # NaN stays
         if is_more(worst, c.rounding):
             return Check("failed", f"the first rows of T = {t} differ from those of T = {c.tokens}: outputs depend on "
                          "the length (a scale, a mask aligned to the end, positions counted from the end)", worst)
@@ -1056,11 +1051,17 @@ def passed_formula(c, w, text):
     return Check("passed", text)
 
 
-def named_mistakes(c, w, known=()):
-    """One or two mistakes, or the first pair, that give y together with the known ones."""
+def named_mistakes(c, w, known=(), formula_off=math.inf):
+    """One or two mistakes, or the first pair, that give y together with the known ones. If the formula gives y too, but
+    for formula_off: the mistake that gives it more exactly, as small weights or a low precision hide mistakes."""
     possible = [m for m in MISTAKES if can_be_made(c, w, m) and m.part not in {k.part for k in known} and
                 (m.part == "turns" or not c.positions)]
-    found = [(*known, m) for m in possible if deviation(c, w, *known, m) < math.inf][:1 if w.one_head else 2]
+    tried = [(deviation(c, w, *known, m), (*known, m)) for m in possible]
+    least, nearest = min(tried, key=lambda one: one[0], default=(math.inf, None))
+    if formula_off < math.inf:
+        return [nearest] if least < formula_off / 3 else []
+    near = max(10 * least, c.rounding)
+    found = [mistakes for off, mistakes in tried if off <= near and off < math.inf][:1 if w.one_head else 2]
     if not found and not known and c.pairs:
         pairs = itertools.combinations(possible, 2)
         found = [pair for pair in pairs if pair[0].part != pair[1].part and deviation(c, w, *pair) < math.inf][:1]
@@ -1083,14 +1084,11 @@ def formula_of(c):
         return Check("failed", "a known mistake gives the same y")
     for w in ordered if not c.positions else []:
         off = math.inf if w.one_head else deviation(c, w)
-        # In a low precision, does a mistake give y more exactly?
-        others = [m for m in MISTAKES if can_be_made(c, w, m)] if 1e-3 < c.rounding and off < math.inf else []
-        better = [m for m in others if deviation(c, w, m) < off / 3]
-        if off < math.inf and not better:
-            return passed_formula(c, w, text + f" (to {off:.1g})" * (off > 10 * c.rounding))
-        found = [better[:1]] if better else named_mistakes(c, w) if w.named else []
+        found = named_mistakes(c, w, formula_off=off) if w.named or off < math.inf else []
         if found:
             return failed(w, found)
+        if off < math.inf:
+            return passed_formula(c, w, text + f" (to {off:.1g})" * (off > 10 * c.rounding))
     proof = next(filter(None, (prove(c, reading) for reading in candidates)), None)
     if proof is None:
         for w in ordered:
@@ -1218,15 +1216,18 @@ def guess(c):
         return
     counts = [c.heads] if c.heads else [h for h in range(1, min(c.d_model, 64) + 1) if c.d_model % h == 0]
     kinds = [c.positions] if c.positions or not c.order_matters() else [None, "relative"]
-    for positions, heads in itertools.product(kinds, counts) if len(kinds) + len(counts) > 2 else []:
-        if formula_of(c.with_options(heads=heads, positions=positions, pairs=False)).verdict in ("passed", "failed"):
-            if heads != (c.heads or 1):
-                c.report.assumed.append(f"heads={heads}: so y is the formula, or one with a known mistake")
-            if positions != c.positions:
-                c.report.assumed.append("positions='relative': the order of earlier tokens matters, and one and two tokens "
-                                        "prove the formula")
-            c.heads, c.positions = heads, positions
-            break
+    options = itertools.product(kinds, counts) if len(kinds) + len(counts) > 2 else []
+    found = next(((kind, heads) for kind, heads in options if formula_of(
+        c.with_options(positions=kind, heads=heads, pairs=False)).verdict in ("passed", "failed")), None)
+    same = c.outputs(c.x[:, :1].expand_as(c.x))  # mistakes with heads change equal tokens
+    if not found and len(kinds) > 1 and not is_more(c.differences(same, same[:, :1]).max(), c.tolerance):
+        found = "relative", c.heads
+    positions, heads = found or (c.positions, c.heads)
+    if heads not in (None, 1, c.heads):
+        c.report.assumed.append(f"heads={heads}: so y is the formula, or one with a known mistake")
+    if positions != c.positions:
+        c.report.assumed.append("positions='relative': the order of earlier tokens matters")
+    c.positions, c.heads = positions, heads
 
 
 # ---- all checks ----
@@ -1351,12 +1352,10 @@ def attention_check(f, d_model, *, heads=None, causal=False, block_mask=None, po
     if isinstance(f, nn.MultiheadAttention):
         options.update(heads=heads or f.num_heads, f=as_function(f, causal),
                        extra_keys=extra_keys or f.add_zero_attn or f.bias_k is not None)
-    attempts, first = [{}], None
-    if not unbatched and not ids:
-        attempts.append({"unbatched": "f takes (T, d_model) only"})
-    if module is not None and not f32:
-        attempts += [{"f32": "f fails in f64", **more} for more in attempts]
-    for more in attempts:
+    flat = {} if unbatched or ids else {"unbatched": "f takes (T, d_model) only"}
+    cast = {} if f32 or module is None else {"f32": "f fails in f64"}
+    first = None
+    for more in ({}, flat, cast, {**cast, **flat}):
         try:
             report = run({**options, **dict.fromkeys(more, True)}, [f"{name}: {why}" for name, why in more.items()])
             break

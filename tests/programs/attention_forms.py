@@ -324,6 +324,7 @@ class Other(Linears):
             q, k = F.normalize(q, dim=-1) * self.temperature * math.sqrt(D), F.normalize(k, dim=-1)
         if self.kind == "qk norm":
             q, k = self.q_norm(q), self.k_norm(k)
+        q, k = (turn(q), turn(k)) if self.rotary else (q, k)
         if self.kind == "xca":
             q, k = (F.normalize(t, dim=-2) for t in (q, k))
             return o(((q.mT @ k * self.temperature).softmax(-1) @ v.mT).mT.transpose(1, 2).flatten(2))
@@ -348,6 +349,7 @@ def other(kind, source, faults="", check=None, **build):
 
 other("cosine", "microsoft/Swin-Transformer, V2", "over queries", causal=False)
 other("qk norm", "allenai/OLMo", "over queries")
+other("qk norm", "QwenLM/Qwen3, no positions=", rotary="halves")
 other("softcap", "google-deepmind/gemma, soft cap")
 other("by hand", "an epsilon of 1e-9 in the normaliser")
 other("softmax1", "softmax with a 1 in the normaliser", check={"extra_keys": True})
@@ -418,9 +420,9 @@ add("language models", "LLaMA, whole", lambda f: Gpt(f, lambda f: Linears(f, LLA
 # ---- precision, guesses, what is passed as it is ----
 
 
-def make_small(m):
+def make_small(m, std=0.01):
     for p in m.parameters():
-        nn.init.normal_(p, 0, 0.01)
+        nn.init.normal_(p, 0, std)
 
 
 def cast_to(dtype):
@@ -433,6 +435,7 @@ def autocast(m, x):
 
 
 linears("precision", "weights of 0.01", "W_q W_k W_v W_o", "unscaled,by model", change=make_small)
+linears("precision", "weights of 0.001", "W_q W_k W_v W_o", "unscaled", change=lambda m: make_small(m, 0.001))
 linears("precision", "bf16 inside", "W_q W_k W_v W_o", "no mask,unscaled", around=cast_to(torch.bfloat16))
 linears("precision", "f16 inside", "W_q W_k W_v W_o", "no mask,by model", around=cast_to(torch.float16))
 linears("precision", "autocast inside", "q k v o", "no mask", around=autocast)
