@@ -30,10 +30,12 @@ typedef struct heed_pass {
  */
 heed_status heed_run_backward(heed_pass *pass);
 
-/* heed_parse_signature: sets op->pattern, for heed_register. heed_match: checks the inputs of a
+/* heed_word_length: of the word, letters, digits and _, with which the text begins; 0: none.
+ * heed_parse_signature: sets op->pattern, for heed_register. heed_match: checks the inputs of a
  * call with op->signature, which is not NULL, and describes the result's dtype and shape.
  * heed_describe: all checks of heed_apply, for functions that compute the result in another way. */
 typedef struct heed_pattern heed_pattern;
+size_t heed_word_length(const char *text);
 void heed_parse_signature(heed_op *op);
 void heed_match(const heed_call *call, heed_result *result);
 void heed_describe(const heed_call *call, heed_result *result);

@@ -10,8 +10,6 @@
 
 enum { MOST_INPUTS = 8, MOST_SIZES = 16, NEW = 0x80 };
 
-#define WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
-
 /* The dtypes of an operand: those in a bit set, or, for IS_SAME, that of the first input. */
 typedef enum kind { IS_FLOAT, IS_NUMBER, IS_INTEGER, IS_TRUTH, IS_ANY, IS_SAME } kind;
 
@@ -47,6 +45,21 @@ struct heed_pattern {
 
 /* ---- parsing: each function returns false at a fault ---- */
 
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* strspn would make a table at each call: half of the instructions before main. */
+size_t heed_word_length(const char *text)
+{
+    size_t length = 0;
+    while (is_word(text[length])) {
+        length++;
+    }
+    return length;
+}
+
 /* Moves past the token, if it is next, and past spaces. */
 static bool accept(heed_pattern *p, const char *token)
 {
@@ -59,10 +72,10 @@ static bool accept(heed_pattern *p, const char *token)
 
 static bool read_size(heed_pattern *p, bool of_result, uint8_t *size)
 {
-    const size_t length = strspn(p->at, WORD);
+    const size_t length = heed_word_length(p->at);
     int i = 0;
     while (i < p->size_count &&
-           (strspn(p->sizes[i], WORD) != length || strncmp(p->sizes[i], p->at, length) != 0)) {
+           (heed_word_length(p->sizes[i]) != length || strncmp(p->sizes[i], p->at, length) != 0)) {
         i++;
     }
     const bool is_new = i == p->size_count;
@@ -102,7 +115,7 @@ static bool read_shape(heed_pattern *p, bool of_result, operand *o)
 
 static bool read_kind(heed_pattern *p, operand *o)
 {
-    const size_t length = strspn(p->at, WORD);
+    const size_t length = heed_word_length(p->at);
     for (o->kind = 0; o->kind < IS_SAME; o->kind++) {
         if (strlen(kinds[o->kind].word) == length && accept(p, kinds[o->kind].word)) {
             o->dtypes = (uint8_t)kinds[o->kind].dtypes;
@@ -116,7 +129,7 @@ static bool read_input(heed_pattern *p)
 {
     operand *o = &p->inputs[p->count++];
     o->text = p->at;
-    o->name_length = (uint8_t)strspn(p->at, WORD);
+    o->name_length = (uint8_t)heed_word_length(p->at);
     p->at += o->name_length;
     const bool is_required = !accept(p, "?");
     p->required += is_required;

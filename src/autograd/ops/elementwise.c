@@ -30,8 +30,6 @@
 
 enum { MOST_ARGUMENTS = 3 };
 
-#define WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
-
 typedef struct reader {
     const char *text, *at;
     const heed_binding *bindings;
@@ -128,7 +126,7 @@ static heed_tensor *read_name(reader *r)
 {
     const char *start = r->at;
     char name[32];
-    snprintf(name, sizeof name, "%.*s", (int)strspn(start, WORD), start);
+    snprintf(name, sizeof name, "%.*s", (int)heed_word_length(start), start);
     r->at += strlen(name);
     if (accept(r, "(")) {
         return strcmp(name, "real") == 0 ? read_decimal(r) : read_call(r, name);
@@ -193,7 +191,7 @@ heed_tensor *heed_evaluate(const char *text, const heed_binding *bindings, int c
 bool heed_mentions(const char *text, char name)
 {
     for (size_t length = 0; *text != '\0'; text += length > 0 ? length : 1) {
-        length = strspn(text, WORD);
+        length = heed_word_length(text);
         if (length == 1 && *text == name) {
             return true;
         }
