@@ -10,11 +10,10 @@ enum { ORIGIN = sizeof(heed_text), MOST_ARGS = UINT16_MAX - ORIGIN };
 
 /* ---- recording ---- */
 
-/* True if y needs a node. Sets *read to the values that its derivative will read. */
+/* True if y needs a node. Adds to *read the values that its derivative will read. */
 static inline bool needs_node(const heed_call *call, const heed_tensor *y, unsigned *read)
 {
     bool needed = false;
-    *read = 0;
     if (heed_self.grad_disabled || call->op->backward == NULL || !heed_is_float(y->dtype)) {
         return false;
     }
@@ -228,7 +227,7 @@ static inline heed_tensor *compute(const heed_call *call)
         run_forward(call, y);
         heed_frame_end(frame);
     }
-    unsigned read;
+    unsigned read = 0;
     if (needs_node(call, y, &read)) {
         record(call, y, read);
     }

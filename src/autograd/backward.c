@@ -401,12 +401,11 @@ static void check_saved_values(const char *function, const heed_tensor *node)
 /* The node cannot be differentiated again. */
 static void release_saved_values(heed_tensor *node)
 {
-    unsigned left = node->saved;
-    node->used_up = true;
-    node->saved = 0;
-    for (; left != 0; left &= left - 1) {
+    for (unsigned left = node->saved; left != 0; left &= left - 1) {
         heed_drop_use(heed_saved_value(node, left));
     }
+    node->used_up = true;
+    node->saved = 0;
 }
 
 /* ---- accumulating ---- */

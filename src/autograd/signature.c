@@ -3,6 +3,7 @@
  *
  * heed_register parses a signature once. One that is malformed, or belongs to an operation that is
  * not registered, is parsed at each call, which reports the fault. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,16 +46,11 @@ struct heed_pattern {
 
 /* ---- parsing: each function returns false at a fault ---- */
 
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 /* strspn would make a table at each call: half of the instructions before main. */
 size_t heed_word_length(const char *text)
 {
     size_t length = 0;
-    while (is_word(text[length])) {
+    while (isalnum((unsigned char)text[length]) || text[length] == '_') {
         length++;
     }
     return length;

@@ -202,10 +202,9 @@ INLINE heed_tensor *new_tensor(const char *function, int ndim, const int64_t *sh
     heed_tensor *t = new_handle(function, ndim, numel, dtype, is_inside(bytes) ? bytes : 0);
     int64_t stride = 1;
     for (int i = ndim - 1; i >= 0; i--) {
-        const int64_t size = shape[i]; /* read once: stores might change it */
-        t->shape[i] = size;
+        t->shape[i] = shape[i];
         t->strides[i] = stride;
-        stride *= size > 1 ? size : 1;
+        stride *= shape[i] > 1 ? shape[i] : 1;
     }
     heed_storage *storage = own_storage(t);
     storage->data = is_inside(bytes) ? t->shape + 2 * ndim : heed_alloc_sized(bytes);

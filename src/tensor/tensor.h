@@ -328,7 +328,6 @@ static inline heed_status heed_check_tensor(const char *function, const char *ar
     return t != NULL && t->storage != NULL ? heed_self.error
                                            : heed_fail_tensor(function, argument, t);
 }
-
 void heed_check_scope(const char *function);
 void heed_check_operand(const char *function, const char *argument, const heed_tensor *x);
 void heed_check_value(const char *function, double value, heed_dtype dtype);
