@@ -115,9 +115,6 @@ static void gradients_by_kernels(const heed_vjp *v)
         d[i] = heed_tensor_new(v->y->op->name, &shape, g->dtype);
         dense_strides(v->inputs[i], &shape, d[i]->strides);
     }
-    if (g->strides[g->ndim - 1] != 1) {
-        g = heed_contiguous(g);
-    }
     heads.g = g;
     heads.dq = d[0];
     heads.dk = d[1];
