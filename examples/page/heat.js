@@ -2,6 +2,7 @@
 
 import { h, fill } from "./dom.js";
 import { number } from "./matrix.js";
+import { percentSign } from "./strings.js";
 
 const probe = document.createElement("span");
 
@@ -61,7 +62,7 @@ export function heat({ shape, values, kind = "value", title, rows, columns = nul
   const visit = (row, column) => {
     at = [Math.max(0, Math.min(height - 1, row)), Math.max(0, Math.min(width - 1, column))];
     const value = values[at[0] * width + at[1]];
-    fill(said, reading(...at, kind === "value" ? number(value) : `${number(100 * value, 1)} %`));
+    fill(said, reading(...at, kind === "value" ? number(value) : number(100 * value, 1) + percentSign()));
     cursor.hidden = false;
     cursor.style.cssText = `top:${100 * at[0] / height}%;left:${100 * at[1] / width}%;width:${100 / width}%;height:${100 / height}%`;
   };

@@ -2,7 +2,7 @@
 // pointed at, focused and marked.
 
 import { h } from "./dom.js";
-import { t } from "./strings.js";
+import { t, percentSign } from "./strings.js";
 
 export const DENSE = 6; // tables with more columns have smaller type
 
@@ -16,11 +16,11 @@ export function number(value, digits = 4) {
   return text.replace(/-/g, "−");
 }
 
-/** A share as a percentage; what is neither nothing nor all is not rounded to it: "<0.1 %", ">99.9 %". */
+/** A share as a percentage; what is neither nothing nor all is not rounded to it: "<0.1%", ">99.9%". */
 export function percent(share, digits = 1) {
   const hundred = 100 * share, least = 10 ** -digits;
-  return hundred > 0 && hundred < least / 2 ? `<${number(least, digits)} %`
-    : hundred < 100 && hundred > 100 - least / 2 ? `>${number(100 - least, digits)} %` : `${number(hundred, digits)} %`;
+  return hundred > 0 && hundred < least / 2 ? `<${number(least, digits)}${percentSign()}`
+    : hundred < 100 && hundred > 100 - least / 2 ? `>${number(100 - least, digits)}${percentSign()}` : number(hundred, digits) + percentSign();
 }
 
 /** The rows and columns of a tensor: [height, width]; vectors are one row. */

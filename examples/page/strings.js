@@ -19,10 +19,13 @@ const order = Object.keys(LANGUAGES);
 const FRENCH = order.indexOf("fr"); // whose signs are not to be parted from their words
 let column = 0;
 
+/** The sign behind a number: "84%", in German and French "84 %". */
+export const percentSign = () => (column === 0 ? "%" : "\u00a0%");
+
 /** A value in a sentence: German and French write a comma where tables, formulas and code have a point. */
 function inSentence(value) {
   const text = String(value);
-  return column > 0 && /^[<>−-]?\d+\.\d+( %)?$/.test(text) ? text.replace(".", ",") : text;
+  return column > 0 && /^[<>−-]?\d+\.\d+(\s?%)?$/.test(text) ? text.replace(".", ",") : text;
 }
 
 export function setLanguage(code) {

@@ -9,7 +9,7 @@ LEARNT = 0.9  # from this accuracy on, the toy counts as learnt
 
 def shows(text, value, unit):
     """Whether a text such as "92 %" shows a value, rounded to a unit."""
-    return abs(number(text.removesuffix(" %")) - value) <= unit / 2 + 1e-9
+    return abs(number(text.rstrip(" %")) - value) <= unit / 2 + 1e-9
 
 
 def percents(texts, *shares):

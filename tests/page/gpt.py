@@ -177,9 +177,9 @@ def check_bars(page):
         assert [int(i) for i, _, _ in found] == best, (found, best)
         for i, text, width in found:
             assert abs(width - row[int(i)]) < 0.02, (text, width)
-            assert row[int(i)] < 0.0005 if text == "<0.1 %" else abs(number(text.rstrip(" %")) - 100 * row[int(i)]) <= 0.05 + 1e-9, (text, row[int(i)])
-            assert text != "0.0 %"
-        assert "<0.1 %" in [text for _, text, _ in found]
+            assert row[int(i)] < 0.0005 if text == "<0.1%" else abs(number(text.rstrip(" %")) - 100 * row[int(i)]) <= 0.05 + 1e-9, (text, row[int(i)])
+            assert text != "0.0%"
+        assert "<0.1%" in [text for _, text, _ in found]
     set_state(page, gpt_at=0)
 
 

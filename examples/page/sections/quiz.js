@@ -1,7 +1,7 @@
 // The quiz: why, and what if. Ten questions about attention; what is right is computed from recorded passes where that can be.
 
 import { h, fill } from "../dom.js";
-import { t } from "../strings.js";
+import { t, percentSign } from "../strings.js";
 import { Engine } from "../engine.js";
 import { TUTORIAL } from "../example.js";
 import { number } from "../matrix.js";
@@ -22,7 +22,7 @@ async function recordAll() {
 }
 
 const find = (pass, name) => [...pass.marks, ...pass.leaves].find((x) => x.name === name || x.name === `${name}.weight`);
-const percent = (value) => `${number(100 * value, 1)} %`;
+const percent = (value) => number(100 * value, 1) + percentSign();
 
 function softmax(scores) {
   const powers = scores.map((score) => Math.exp(score - Math.max(...scores))), sum = powers.reduce((a, b) => a + b);

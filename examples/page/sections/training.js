@@ -1,7 +1,7 @@
 // Training: the run from its first step, its curves, and what the model has learnt.
 
 import { h, fill } from "../dom.js";
-import { t } from "../strings.js";
+import { t, percentSign } from "../strings.js";
 import { state, setState } from "../state.js";
 import { run, onRun, play, stop, oneStep, stepBack, goTo, watched, STEPS, MEASURE_EVERY, LEARNING } from "../run.js";
 import { readSentence } from "../words.js";
@@ -70,7 +70,7 @@ export function begin(root) {
   const scores = lineChart({ title: t("train.scores"), x: t("train.x"), y: t("train.scores.y"), most: STEPS,
     low: 0, high: 1, series: [{ name: t("train.accuracy"), short: t("train.accuracy.short"), style: 1 },
       { name: t("train.attention"), short: t("train.attention.short"), style: 2 }],
-    format: percent, tick: (y) => `${Math.round(100 * y)} %`, onpick: goTo });
+    format: percent, tick: (y) => Math.round(100 * y) + percentSign(), onpick: goTo });
   const pictures = h("div.train-pictures");
   const writesNow = h("p.writes-now");
   const sentenceChoice = h("div");

@@ -23,7 +23,7 @@ export const breaks = {
   "breaks.broken": ["broken", "kaputt", "cassé"],
   "breaks.loss": ["Loss in training, smoothed", "Loss im Training, geglättet", "Perte pendant l’entraînement, lissée"],
   "breaks.loss.why": [
-    "Both lines are averages in which each older step counts 5 % less; the scale is logarithmic. The dotted line is the limit for a model that sees only earlier words: below it a model knows words that it should predict.",
+    "Both lines are averages in which each older step counts 5% less; the scale is logarithmic. The dotted line is the limit for a model that sees only earlier words: below it a model knows words that it should predict.",
     "Beide Linien sind Mittel, in denen jeder ältere Schritt 5 % weniger zählt; die Skala ist logarithmisch. Die gepunktete Linie ist die Grenze für ein Modell, das nur frühere Wörter sieht: Darunter kennt es Wörter, die es vorhersagen soll.",
     "Les deux lignes sont des moyennes où chaque pas plus ancien compte 5 % de moins ; l’échelle est logarithmique. La ligne pointillée est la limite d’un modèle qui ne voit que les mots précédents : en dessous, il connaît des mots qu’il devrait prédire."],
   "breaks.seen": ["What you see", "Was man sieht", "Ce qu’on voit"],
@@ -48,7 +48,7 @@ export const breaks = {
   "breaks.maps.first": ["Attention of the first head side by side", "Aufmerksamkeit des ersten Kopfs nebeneinander", "L’attention de la première tête côte à côte"],
   "breaks.of_it": ["attention of it, in per cent", "Aufmerksamkeit von it, in Prozent", "attention de it, en pour cent"],
   "breaks.maps.why": [
-    "The small maps show all words of the sentence: each row attends to the columns, no colour is 0 %, full green is 100 %. The framed row is “it”.",
+    "The small maps show all words of the sentence: each row attends to the columns, no colour is 0%, full green is 100%. The framed row is “it”.",
     "Die kleinen Karten zeigen alle Wörter des Satzes: Jede Zeile achtet auf die Spalten, keine Farbe heißt 0 %, volles Grün 100 %. Die umrahmte Zeile ist „it“.",
     "Les petites cartes montrent tous les mots de la phrase : chaque ligne fait attention aux colonnes, sans couleur 0 %, vert plein 100 %. La ligne encadrée est « it »."],
 
@@ -91,32 +91,32 @@ export const breaks = {
     "Bei Schritt 0 ist die größte Aufmerksamkeit von „it“ {0}; mit Skalierung ist sie {1}.",
     "Au pas 0, la plus grande attention de « it » est de {0} ; avec la mise à l’échelle, elle est de {1}."],
   "breaks.no_scale.when": [
-    "An accuracy of 90 % is first measured: {0} without the scale, {1} with it.",
+    "An accuracy of 90% is first measured: {0} without the scale, {1} with it.",
     "Eine Genauigkeit von 90 % wird zuerst gemessen: {0} ohne, {1} mit Skalierung.",
     "Une exactitude de 90 % est mesurée pour la première fois : {0} sans, {1} avec la mise à l’échelle."],
   "breaks.no_scale.why": [
-    "The softmax turns differences of similarities into ratios: larger ones give a sharper choice. Where a word already has nearly 100 %, the gradient of the softmax is nearly 0, so an early wrong choice is hard to undo. With some seeds the model recovers after a while, with others it stays stuck to the end: try a few (the seed is beside the button). With longer queries and keys the similarities grow further. So it is a real mistake that a lucky test hides; sharp attention at the very first step gives it away.",
-    "Die Softmax macht aus Unterschieden der Ähnlichkeiten Verhältnisse: Größere geben eine schärfere Auswahl. Wo ein Wort schon fast 100 % hat, ist der Gradient der Softmax fast 0; eine frühe falsche Wahl ist also schwer rückgängig zu machen. Mit manchen Startwerten erholt sich das Modell nach einer Weile, mit anderen bleibt es bis zum Ende stecken: Probier einige (der Startwert steht neben dem Knopf). Mit längeren Querys und Keys wachsen die Ähnlichkeiten weiter. Es ist also ein echter Fehler, den ein glücklicher Versuch verdeckt; ihn verrät die scharfe Aufmerksamkeit im allerersten Schritt.",
-    "La softmax transforme les différences de similarités en rapports : de plus grandes donnent un choix plus net. Là où un mot a déjà presque 100 %, le gradient de la softmax est presque nul ; un mauvais choix initial est donc difficile à défaire. Avec certaines graines, le modèle s’en remet au bout d’un moment ; avec d’autres, il reste bloqué jusqu’à la fin : essayez-en plusieurs (la graine est à côté du bouton). Avec des requêtes et des clés plus longues, les similarités grandissent encore. C’est donc une vraie erreur qu’un essai chanceux cache ; une attention très nette dès le premier pas la trahit."],
+    "The softmax turns differences of similarities into ratios: larger ones give a sharper choice. Where a word already has nearly 100%, the gradient of the softmax is nearly 0, so an early wrong choice is hard to undo. With some seeds the model recovers after a while, with others it stays stuck to the end. With longer queries and keys the similarities grow further. So it is a real mistake that a lucky test hides; sharp attention at the very first step gives it away.",
+    "Die Softmax macht aus Unterschieden der Ähnlichkeiten Verhältnisse: Größere geben eine schärfere Auswahl. Wo ein Wort schon fast 100 % hat, ist der Gradient der Softmax fast 0; eine frühe falsche Wahl ist also schwer rückgängig zu machen. Mit manchen Startwerten erholt sich das Modell nach einer Weile, mit anderen bleibt es bis zum Ende stecken. Mit längeren Querys und Keys wachsen die Ähnlichkeiten weiter. Es ist also ein echter Fehler, den ein glücklicher Versuch verdeckt; ihn verrät die scharfe Aufmerksamkeit im allerersten Schritt.",
+    "La softmax transforme les différences de similarités en rapports : de plus grandes donnent un choix plus net. Là où un mot a déjà presque 100 %, le gradient de la softmax est presque nul ; un mauvais choix initial est donc difficile à défaire. Avec certaines graines, le modèle s’en remet au bout d’un moment ; avec d’autres, il reste bloqué jusqu’à la fin. Avec des requêtes et des clés plus longues, les similarités grandissent encore. C’est donc une vraie erreur qu’un essai chanceux cache ; une attention très nette dès le premier pas la trahit."],
 
   "breaks.wrong_dim": ["Softmax along the wrong dim", "Softmax über die falsche Dimension", "Softmax sur la mauvaise dimension"],
   "breaks.wrong_dim.what": [
-    "The softmax runs down the columns instead of along the rows: it shares 100 % of each looked-at word among the words that look at it.",
+    "The softmax runs down the columns instead of along the rows: it shares 100% of each looked-at word among the words that look at it.",
     "Die Softmax läuft die Spalten hinunter statt die Zeilen entlang: Sie verteilt 100 % jedes angesehenen Worts auf die Wörter, die es ansehen.",
     "La softmax parcourt les colonnes au lieu des lignes : elle partage 100 % de chaque mot regardé entre les mots qui le regardent."],
   "breaks.wrong_dim.question": [
     "What will a row, the attention of one word such as “it”, add up to?",
     "Was ergibt die Summe einer Zeile, also der Aufmerksamkeit eines Worts wie „it“?",
     "Quelle est la somme d’une ligne, l’attention d’un mot comme « it » ?"],
-  "breaks.wrong_dim.answer.0": ["100 %, as in every softmax.", "100 %, wie bei jeder Softmax.", "100 %, comme dans toute softmax."],
-  "breaks.wrong_dim.answer.1": ["Less than 100 % in every row.", "In jeder Zeile weniger als 100 %.", "Moins de 100 % dans chaque ligne."],
-  "breaks.wrong_dim.answer.2": ["It varies from row to row; now the columns add up to 100 %.", "Je nach Zeile etwas anderes; nun ergeben die Spalten 100 %.", "Cela dépend de la ligne ; ce sont maintenant les colonnes qui font 100 %."],
+  "breaks.wrong_dim.answer.0": ["100%, as in every softmax.", "100 %, wie bei jeder Softmax.", "100 %, comme dans toute softmax."],
+  "breaks.wrong_dim.answer.1": ["Less than 100% in every row.", "In jeder Zeile weniger als 100 %.", "Moins de 100 % dans chaque ligne."],
+  "breaks.wrong_dim.answer.2": ["It varies from row to row; now the columns add up to 100%.", "Je nach Zeile etwas anderes; nun ergeben die Spalten 100 %.", "Cela dépend de la ligne ; ce sont maintenant les colonnes qui font 100 %."],
   "breaks.wrong_dim.rows": [
-    "The rows of the sentence add up to between {0} and {1}, each column to 100 %.",
+    "The rows of the sentence add up to between {0} and {1}, each column to 100%.",
     "Die Zeilen des Satzes ergeben zwischen {0} und {1}, jede Spalte 100 %.",
     "Les lignes de la phrase font entre {0} et {1}, chaque colonne 100 %."],
   "breaks.wrong_dim.why": [
-    "To share out a column, the softmax divides by a sum over all words that look at it, also the later ones. So each number tells something about later words, and the model learns to read the answer there: that is why the loss falls below what is possible. When it writes, there are no later words, and it is lost. A loss below the limit, and rows that do not add up to 100 %, give it away. No error message appears, since the shapes fit.",
+    "To share out a column, the softmax divides by a sum over all words that look at it, also the later ones. So each number tells something about later words, and the model learns to read the answer there: that is why the loss falls below what is possible. When it writes, there are no later words, and it is lost. A loss below the limit, and rows that do not add up to 100%, give it away. No error message appears, since the shapes fit.",
     "Um eine Spalte aufzuteilen, teilt die Softmax durch eine Summe über alle Wörter, die sie ansehen, auch die späteren. So verrät jede Zahl etwas über spätere Wörter, und das Modell lernt, dort die Antwort abzulesen: Deshalb fällt der Loss unter das Mögliche. Beim Schreiben gibt es keine späteren Wörter, und es ist verloren. Ein Loss unter der Grenze und Zeilen, die nicht 100 % ergeben, verraten den Fehler. Eine Fehlermeldung gibt es nicht, denn die Größen passen zusammen.",
     "Pour partager une colonne, la softmax divise par une somme sur tous les mots qui la regardent, même les suivants. Chaque nombre révèle donc quelque chose des mots suivants, et le modèle apprend à y lire la réponse : voilà pourquoi la perte descend sous le possible. Quand il écrit, il n’y a pas de mots suivants, et il est perdu. Une perte sous la limite et des lignes qui ne font pas 100 % le trahissent. Aucun message d’erreur n’apparaît, car les dimensions concordent."],
 
@@ -140,13 +140,13 @@ export const breaks = {
 
   "breaks.mask_after": ["Mask after softmax", "Maske nach der Softmax", "Masque après la softmax"],
   "breaks.mask_after.what": [
-    "The softmax shares 100 % among all words, also the later ones; then the shares of the later ones are set to 0.",
+    "The softmax shares 100% among all words, also the later ones; then the shares of the later ones are set to 0.",
     "Die Softmax verteilt 100 % auf alle Wörter, auch die späteren; dann werden die Anteile der späteren auf 0 gesetzt.",
     "La softmax partage 100 % entre tous les mots, même les suivants ; puis les parts des suivants sont mises à 0."],
   "breaks.mask_after.question": ["At step 0, what will the attention of “it” add up to?", "Bei Schritt 0: Was ergibt die Aufmerksamkeit von „it“ zusammen?", "Au pas 0, quelle est la somme de l’attention de « it » ?"],
-  "breaks.mask_after.answer.0": ["Exactly 100 %.", "Genau 100 %.", "Exactement 100 %."],
-  "breaks.mask_after.answer.1": ["Less than 100 %: the shares set to 0 are lost.", "Weniger als 100 %: Die auf 0 gesetzten Anteile sind verloren.", "Moins de 100 % : les parts mises à 0 sont perdues."],
-  "breaks.mask_after.answer.2": ["More than 100 %.", "Mehr als 100 %.", "Plus de 100 %."],
+  "breaks.mask_after.answer.0": ["Exactly 100%.", "Genau 100 %.", "Exactement 100 %."],
+  "breaks.mask_after.answer.1": ["Less than 100%: the shares set to 0 are lost.", "Weniger als 100 %: Die auf 0 gesetzten Anteile sind verloren.", "Moins de 100 % : les parts mises à 0 sont perdues."],
+  "breaks.mask_after.answer.2": ["More than 100%.", "Mehr als 100 %.", "Plus de 100 %."],
   "breaks.mask_after.sum": [
     "At step 0 the attention of “it” adds up to {0}; in the healthy model to {1}.",
     "Bei Schritt 0 ergibt die Aufmerksamkeit von „it“ zusammen {0}, im gesunden Modell {1}.",
@@ -156,7 +156,7 @@ export const breaks = {
     "Schneidet man die Wörter nach „it“ ab, ändern sich Aufmerksamkeiten davor um bis zu {0}, obwohl kein Wort spätere sehen sollte.",
     "Quand on coupe les mots après « it », des attentions précédentes changent jusqu’à {0}, alors qu’aucun mot ne devrait voir les suivants."],
   "breaks.mask_after.why": [
-    "The shares of later words are set to 0, but the softmax has already divided by a sum that contains them. How much is missing from 100 % tells the model about later words, and it uses this to guess words that nobody can know, such as the place. With most seeds the model still learns the word after “it”, so a test of accuracy alone does not find the mistake. Rows that do not add up to 100 %, and a loss below the limit, do.",
+    "The shares of later words are set to 0, but the softmax has already divided by a sum that contains them. How much is missing from 100% tells the model about later words, and it uses this to guess words that nobody can know, such as the place. With most seeds the model still learns the word after “it”, so a test of accuracy alone does not find the mistake. Rows that do not add up to 100%, and a loss below the limit, do.",
     "Die Anteile späterer Wörter werden 0, aber die Softmax hat schon durch eine Summe geteilt, die sie enthält. Wie viel an 100 % fehlt, verrät dem Modell etwas über spätere Wörter, und damit rät es Wörter, die niemand wissen kann, etwa den Ort. Mit den meisten Startwerten lernt das Modell das Wort nach „it“ trotzdem; eine Prüfung der Genauigkeit allein findet den Fehler dann nicht. Zeilen, die nicht 100 % ergeben, und ein Loss unter der Grenze finden ihn.",
     "Les parts des mots suivants deviennent 0, mais la softmax a déjà divisé par une somme qui les contient. Ce qui manque à 100 % renseigne le modèle sur les mots suivants, et il s’en sert pour deviner des mots que personne ne peut savoir, comme le lieu. Avec la plupart des graines, le modèle apprend quand même le mot après « it » ; un test d’exactitude seul ne trouve alors pas l’erreur. Des lignes qui ne font pas 100 % et une perte sous la limite la trouvent."],
 
@@ -206,7 +206,7 @@ export const breaks = {
     "Nach dem Training ist der Score von „it“ für pizza {0} und der von pizza für „it“ {1}: gleich. Im gesunden Modell sind es {2} und {3}.",
     "Après l’entraînement, le score de « it » pour pizza est {0} et celui de pizza pour « it » {1} : le même. Dans le modèle sain, ils valent {2} et {3}."],
   "breaks.same_keys.when": [
-    "An accuracy of 90 % is first measured: {0} with the mistake, {1} without.",
+    "An accuracy of 90% is first measured: {0} with the mistake, {1} without.",
     "Eine Genauigkeit von 90 % wird zuerst gemessen: {0} mit, {1} ohne Fehler.",
     "Une exactitude de 90 % est mesurée pour la première fois : {0} avec l’erreur, {1} sans."],
   "breaks.same_keys.why": [
@@ -300,13 +300,13 @@ export const breaks = {
     "Au pas 0, avec les mêmes poids aléatoires : en quoi l’attention de « it » dans la première tête diffère-t-elle ?"],
   "breaks.scale_d_model.answer.0": ["It is spread more evenly.", "Sie ist gleichmäßiger verteilt.", "Elle est répartie plus uniformément."],
   "breaks.scale_d_model.answer.1": ["It is sharper.", "Sie ist schärfer.", "Elle est plus nette."],
-  "breaks.scale_d_model.answer.2": ["It no longer adds up to 100 %.", "Sie ergibt nicht mehr 100 %.", "Elle ne fait plus 100 %."],
+  "breaks.scale_d_model.answer.2": ["It no longer adds up to 100%.", "Sie ergibt nicht mehr 100 %.", "Elle ne fait plus 100 %."],
   "breaks.scale_d_model.start": [
     "At step 0 the largest attention of “it” in the first head is {0}; with the root of the head’s width it is {1}.",
     "Bei Schritt 0 ist die größte Aufmerksamkeit von „it“ im ersten Kopf {0}; mit der Wurzel der Breite des Kopfs ist sie {1}.",
     "Au pas 0, la plus grande attention de « it » dans la première tête est de {0} ; avec la racine de la largeur de la tête, elle est de {1}."],
   "breaks.scale_d_model.when": [
-    "An accuracy of 90 % is first measured: {0} with √32, {1} with √{2}.",
+    "An accuracy of 90% is first measured: {0} with √32, {1} with √{2}.",
     "Eine Genauigkeit von 90 % wird zuerst gemessen: {0} mit √32, {1} mit √{2}.",
     "Une exactitude de 90 % est mesurée pour la première fois : {0} avec √32, {1} avec √{2}."],
   "breaks.scale_d_model.why": [

@@ -180,7 +180,7 @@ export const classroom = {
   "line.scaled_sims.back": ["If a number was divided on the way forward, its gradient is divided by the same number on the way backward.",
     "Wurde eine Zahl vorwärts geteilt, wird ihr Gradient rückwärts durch dieselbe Zahl geteilt.",
     "Si un nombre a été divisé vers l’avant, son gradient est divisé par le même nombre vers l’arrière."],
-  "line.masked_sims": ["Writes −∞ where a word would see a later word. The softmax turns −∞ into 0 %: no word may look at the future that it has to predict. A word may see itself.",
+  "line.masked_sims": ["Writes −∞ where a word would see a later word. The softmax turns −∞ into 0%: no word may look at the future that it has to predict. A word may see itself.",
     "Schreibt −∞, wo ein Wort ein späteres sehen würde. Die Softmax macht aus −∞ 0 %: Kein Wort darf die Zukunft sehen, die es vorhersagen soll. Sich selbst darf ein Wort sehen.",
     "Écrit −∞ là où un mot verrait un mot suivant. La softmax change −∞ en 0 % : aucun mot ne doit voir l’avenir qu’il doit prédire. Un mot peut se voir lui-même."],
   "line.masked_sims.back": ["Blocked cells had no influence on the loss, so their gradient is 0. The others pass unchanged.",

@@ -111,7 +111,7 @@ export const shell = {
     "le tableau basculé : les lignes deviennent des colonnes"],
   "help.softmax": ["softmax", "Softmax", "softmax"],
   "help.softmax.is": [
-    "turns a row of numbers into shares of 100 %; larger numbers get much larger shares",
+    "turns a row of numbers into shares of 100%; larger numbers get much larger shares",
     "macht aus einer Zeile Zahlen Anteile von 100 %; größere Zahlen bekommen viel größere Anteile",
     "change une ligne de nombres en parts de 100 % ; les plus grands reçoivent des parts bien plus grandes"],
   "help.e": ["exp, e to the power of x", "exp, e hoch x", "exp, e puissance x"],
@@ -154,7 +154,7 @@ export const shell = {
     "à quel point le résultat est loin de ce qu’on voulait ; à l’entraînement, à quel point le modèle devine mal les mots suivants. 0 serait parfait"],
   "help.nats": ["nat", "Nat", "nat"],
   "help.nats.is": [
-    "the unit of the loss in training: a chance of p costs −ln p nats; 50 % costs 0.69",
+    "the unit of the loss in training: a chance of p costs −ln p nats; 50% costs 0.69",
     "die Einheit des Loss im Training: Eine Chance von p kostet −ln p Nats; 50 % kostet 0,69",
     "l’unité de la perte à l’entraînement : une chance de p coûte −ln p nats ; 50 % coûte 0,69"],
   "help.gradient": ["gradient", "Gradient", "gradient"],

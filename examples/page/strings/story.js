@@ -42,13 +42,13 @@ export const story = {
 
   "story.looks": ["Two looks", "Zwei Blicke", "Deux regards"],
   "story.looks.text": [
-    "*It* looks around twice; one such look is a **layer**.",
-    "*It* sieht sich zweimal um; ein solcher Blick ist eine **Schicht** (layer).",
-    "*It* regarde deux fois autour de lui ; chaque regard est une **couche** (layer)."],
+    "*It* looks around twice; you saw the second look. One look is a **layer**.",
+    "*It* sieht sich zweimal um; du hast den zweiten Blick gesehen. Ein Blick ist eine **Schicht** (layer).",
+    "*It* regarde deux fois autour de lui ; vous avez vu le second regard. Un regard est une **couche** (layer)."],
   "story.looks.first.text": [
-    "*It* looks around twice; one such look is a **layer**. In the first layer it reads the ending: {1} of what it takes comes from *{0}*. From now on, *it* carries the ending with it.",
-    "*It* sieht sich zweimal um; ein solcher Blick ist eine **Schicht** (layer). In der ersten Schicht liest es das Ende: {1} von dem, was es aufnimmt, kommen von *{0}*. Von nun an trägt *it* das Ende in sich.",
-    "*It* regarde deux fois autour de lui ; chaque regard est une **couche** (layer). Dans la première, il lit la fin de la phrase : {1} de ce qu’il prend viennent de *{0}*. Désormais, *it* porte la fin en lui."],
+    "*It* looks around twice; you saw the second look. One look is a **layer**. In the first layer it reads the ending: {1} of what it takes comes from *{0}*. From now on, *it* carries the ending with it.",
+    "*It* sieht sich zweimal um; du hast den zweiten Blick gesehen. Ein Blick ist eine **Schicht** (layer). In der ersten Schicht liest es das Ende: {1} von dem, was es aufnimmt, kommen von *{0}*. Von nun an trägt *it* das Ende in sich.",
+    "*It* regarde deux fois autour de lui ; vous avez vu le second regard. Un regard est une **couche** (layer). Dans la première, il lit la fin de la phrase : {1} de ce qu’il prend viennent de *{0}*. Désormais, *it* porte la fin en lui."],
   "story.looks.second.text": [
     "In the second layer *it* knows what to look for: {1} now comes from *{0}*. That is what layers are for. The model learned from {2} sentences with their answers, none with both *pizza* and *oven*, and nobody told it where to look. (Of 24 models trained like this, 8 answer every new sentence right; this one looks most clearly.)",
     "In der zweiten Schicht weiß *it*, wonach es sucht: Jetzt kommen {1} von *{0}*. Dafür gibt es Schichten. Das Modell hat aus {2} Sätzen mit Lösung gelernt, in keinem standen *pizza* und *oven* zusammen, und niemand hat ihm gesagt, wohin es sehen soll. (Von 24 so trainierten Modellen beantworten 8 jeden neuen Satz richtig; dieses sieht am klarsten hin.)",
@@ -66,15 +66,15 @@ export const story = {
 
   "story.rows": ["A word is a row of numbers", "Ein Wort ist eine Reihe von Zahlen", "Un mot est une ligne de nombres"],
   "story.rows.text": [
-    "To the model, a word is a row of 16 numbers. Three learned tables of **weights** turn it into three arrows: a **query**, what it looks for; a **key**, what it can be found by; a **value**, what it passes on. As in a library: your request, the labels on the shelves, the books.",
-    "Für das Modell ist ein Wort eine Reihe von 16 Zahlen. Drei gelernte Tabellen von **Gewichten** machen daraus drei Pfeile: die **Query** (Anfrage), was es sucht; den **Key** (Schlüssel), woran man es findet; den **Value** (Inhalt), was es weitergibt. Wie in einer Bibliothek: deine Anfrage, die Schilder an den Regalen, die Bücher.",
-    "Pour le modèle, un mot est une ligne de 16 nombres. Trois tables de **poids** apprises en font trois flèches : une **requête** (query), ce qu’il cherche ; une **clé** (key), ce qui permet de le trouver ; une **valeur** (value), ce qu’il transmet. Comme dans une bibliothèque : votre demande, les étiquettes des rayons, les livres."],
+    "To the model, a word is a row of 16 numbers. Three learned tables of **weights**, W_q, W_k and W_v, turn it into three arrows: a **query**, what it looks for; a **key**, what it can be found by; a **value**, what it passes on. As in a library: your request, the labels on the shelves, the books.",
+    "Für das Modell ist ein Wort eine Reihe von 16 Zahlen. Drei gelernte Tabellen von **Gewichten**, W_q, W_k und W_v, machen daraus drei Pfeile: die **Query** (Anfrage), was es sucht; den **Key** (Schlüssel), woran man es findet; den **Value** (Inhalt), was es weitergibt. Wie in einer Bibliothek: deine Anfrage, die Schilder an den Regalen, die Bücher.",
+    "Pour le modèle, un mot est une ligne de 16 nombres. Trois tables de **poids** apprises, W_q, W_k et W_v, en font trois flèches : une **requête** (query), ce qu’il cherche ; une **clé** (key), ce qui permet de le trouver ; une **valeur** (value), ce qu’il transmet. Comme dans une bibliothèque : votre demande, les étiquettes des rayons, les livres."],
   "story.rows.do": [
     "Press a weight and drag the slider: the arrow moves.",
     "Tippe ein Gewicht an und zieh am Regler: Der Pfeil bewegt sich.",
     "Choisissez un poids et bougez le curseur : la flèche bouge aussi."],
-  "story.rows.it": ["The numbers of “it” after its first look", "Die Zahlen von „it“ nach dem ersten Blick", "Les nombres de « it » après son premier regard"],
-  "story.rows.word": ["The numbers of “{0}”", "Die Zahlen von „{0}“", "Les nombres de « {0} »"],
+  "story.rows.it": ["The 16 numbers of “it” after its first look", "Die 16 Zahlen von „it“ nach dem ersten Blick", "Les 16 nombres de « it » après son premier regard"],
+  "story.rows.word": ["The 16 numbers of “{0}”", "Die 16 Zahlen von „{0}“", "Les 16 nombres de « {0} »"],
   "story.rows.across": [
     "{0}, row 1, times the numbers, added up: {1} across",
     "{0}, Zeile 1, mal die Zahlen, addiert: {1} zur Seite",
@@ -90,9 +90,9 @@ export const story = {
     "*It* fragt mit seiner Query, dem orangefarbenen Pfeil; jedes Wort, auch *it* selbst, bietet seinen Key an, einen blauen Pfeil. Wie weit ein Key in Richtung der Query reicht, mal die Länge der Query, geteilt durch √2: Das ist der **Score** des Wortes. Je höher der Score, desto größer der Anteil.",
     "*It* interroge avec sa requête, la flèche orange ; chaque mot, *it* compris, propose sa clé, une flèche bleue. La portée d’une clé dans le sens de la requête, multipliée par la longueur de la requête et divisée par √2, donne le **score** du mot. Plus le score est haut, plus la part est grande."],
   "story.compare.do": [
-    "Make *oven* win: drag the orange arrow.",
-    "Lass *oven* gewinnen: Zieh am orangefarbenen Pfeil.",
-    "Faites gagner *oven* : tirez la flèche orange."],
+    "Make *oven* win: drag the orange arrow well past *oven*, whose key is shorter.",
+    "Lass *oven* gewinnen: Zieh den orangefarbenen Pfeil weit über *oven* hinaus, dessen Key kürzer ist.",
+    "Faites gagner *oven* : tirez la flèche orange bien au-delà de *oven*, dont la clé est plus courte."],
   "story.compare.grip": ["The query of it", "Die Query von it", "La requête de it"],
   "story.compare.score": ["score", "Score", "score"],
   "story.compare.share": ["share", "Anteil", "part"],
@@ -109,9 +109,9 @@ export const story = {
   "story.compare.now": ["*{0}* now gets most: {1}.", "Am meisten bekommt jetzt *{0}*: {1}.", "*{0}* reçoit maintenant le plus : {1}."],
   "story.compare.even": ["No word stands out: *{0}* gets most, {1}.", "Kein Wort ragt heraus: Am meisten bekommt *{0}*, {1}.", "Aucun mot ne domine : *{0}* reçoit le plus, {1}."],
   "story.compare.colours": [
-    "green: the reach; red: backwards; pale: the other words",
-    "grün: Reichweite; rot: rückwärts; blass: andere Wörter",
-    "vert : portée ; rouge : à l’envers ; pâle : autres mots"],
+    "dashed: to the query’s line; green: the reach; red: backwards",
+    "gestrichelt: zur Linie der Query; grün: Reichweite; rot: rückwärts",
+    "tirets : vers la ligne de la requête ; vert : portée ; rouge : à l’envers"],
 
   "story.weigh": ["From scores to shares", "Von Scores zu Anteilen", "Des scores aux parts"],
   "story.weigh.text": [
@@ -138,7 +138,6 @@ export const story = {
   "story.weigh.raw": ["not divided: spread {0}", "nicht geteilt: Streuung {0}", "sans diviser : écart {0}"],
   "story.weigh.scaled": ["divided by √d: spread {0}", "durch √d geteilt: Streuung {0}", "divisés par √d : écart {0}"],
   "story.weigh.axis": ["a line: a score →", "ein Strich: ein Score →", "un trait : un score →"],
-  "story.weigh.zero": ["score 0", "Score 0", "score 0"],
   "story.weigh.others": ["{0} others", "{0} andere", "{0} autres"],
   "story.weigh.six": [
     "shares of six random words, mean of 1000 draws",
@@ -153,9 +152,9 @@ export const story = {
 
   "story.mix": ["A mixture", "Eine Mischung", "Un mélange"],
   "story.mix.text": [
-    "Each word passes on its value, two numbers: a point on this map. *It* moves to the **mixture** of all points, their average in which each counts by its share; the nearest noun is the answer. Here only *it* asks; in ChatGPT all words do, at once.",
-    "Jedes Wort gibt seinen Value weiter, zwei Zahlen: einen Punkt auf dieser Karte. *It* rückt in die **Mischung** aller Punkte, das Mittel, in dem jeder nach seinem Anteil zählt; das nächste Hauptwort ist die Antwort. Hier fragt nur *it*, in ChatGPT fragen alle Wörter zugleich.",
-    "Chaque mot transmet sa valeur, deux nombres : un point sur cette carte. *It* va au **mélange** de tous les points, la moyenne où chacun compte selon sa part ; le nom le plus proche est la réponse. Ici, seul *it* interroge ; dans ChatGPT, tous les mots le font à la fois."],
+    "Each word passes on its value: the tip of that arrow, a point on this map. *It* moves to the **mixture** of all points, their average in which each counts by its share; the noun nearest to it is the answer. Here only *it* asks; in ChatGPT all words do, at once.",
+    "Jedes Wort gibt seinen Value weiter: die Spitze dieses Pfeils, einen Punkt auf dieser Karte. *It* rückt in die **Mischung** aller Punkte, das Mittel, in dem jeder nach seinem Anteil zählt; das Hauptwort, das ihm am nächsten liegt, ist die Antwort. Hier fragt nur *it*, in ChatGPT fragen alle Wörter zugleich.",
+    "Chaque mot transmet sa valeur : la pointe de cette flèche, un point sur cette carte. *It* va au **mélange** de tous les points, la moyenne où chacun compte selon sa part ; le nom le plus proche de lui est la réponse. Ici, seul *it* interroge ; dans ChatGPT, tous les mots le font à la fois."],
   "story.mix.now": [
     "Drag *it* along the line; the shares follow. Nearest (ring): *{0}*.",
     "Zieh *it* auf der Linie; die Anteile folgen. Am nächsten (Ring): *{0}*.",
@@ -179,9 +178,9 @@ export const story = {
   "story.positions.sort": ["In order", "Ordnen", "Ranger"],
   "story.positions.right": ["*Pizza* gets {0}. Shuffle!", "*Pizza* bekommt {0}. Misch die Wörter!", "*Pizza* reçoit {0}. Mélangez !"],
   "story.positions.mixed": [
-    "Shuffled, and *pizza* still gets {0}: this model does not see the order.",
-    "Gemischt, und *pizza* bekommt immer noch {0}: Dieses Modell sieht die Reihenfolge nicht.",
-    "Mélangé, *pizza* reçoit toujours {0} : ce modèle ne voit pas l’ordre."],
+    "Shuffled, and *pizza* still gets {0}: this model does not see the order. How a position is written: press Clocks.",
+    "Gemischt, und *pizza* bekommt immer noch {0}: Dieses Modell sieht die Reihenfolge nicht. Wie man eine Position schreibt: Drück auf Uhren.",
+    "Mélangé, *pizza* reçoit toujours {0} : ce modèle ne voit pas l’ordre. Comment s’écrit une position : appuyez sur Horloges."],
   "story.positions.clocks": ["Clocks", "Uhren", "Horloges"],
   "story.positions.clocks.text": [
     "A position is written as eight clock hands, fast and slow, like seconds, minutes and hours. Each hand gives two numbers: how far its tip is to the right, and how far up. So no two positions are the same, yet neighbours are similar.",
@@ -199,9 +198,9 @@ export const story = {
     "Hier ist ein zweites Modell. Es schreibt: Nach jedem Wort rät es das nächste. Beim Lernen liegt der ganze Satz offen da; darum verdeckt ein Vorhang, was folgt: die **Maske**. (Seine Sätze sind einfacher: *it* ist immer das erste Hauptwort.)",
     "Voici un deuxième modèle. Il écrit : après chaque mot, il devine le suivant. Pendant qu’il apprend, toute la phrase est sous ses yeux ; un rideau en cache donc la suite : le **masque**. (Ses phrases sont plus simples : *it* est toujours le premier nom.)"],
   "story.back.learning": [
-    "It is learning twice, with the curtain and without. The curves show its error, the **loss**.",
-    "Es lernt gerade zweimal, mit und ohne Vorhang. Die Kurven zeigen seinen Fehler, den **Loss**.",
-    "Il apprend deux fois, avec et sans rideau. Les courbes montrent son erreur, la **perte** (loss)."],
+    "It is learning twice, with the curtain and without. The curves show its error, the **loss**: the less it expected the right words, the higher.",
+    "Es lernt gerade zweimal, mit und ohne Vorhang. Die Kurven zeigen seinen Fehler, den **Loss**: je weniger es die richtigen Wörter erwartet hat, desto höher.",
+    "Il apprend deux fois, avec et sans rideau. Les courbes montrent son erreur, la **perte** (loss) : moins il attendait les bons mots, plus elle est haute."],
   "story.back.closed": ["With the curtain", "Mit Vorhang", "Avec rideau"],
   "story.back.open": ["No curtain", "Ohne Vorhang", "Sans rideau"],
   "story.back.closed.short": ["curtain", "mit", "avec"],
@@ -211,9 +210,9 @@ export const story = {
     "Sein Fehler, der **Loss**, ist {0}: Manches Wort kann niemand erraten. Verschieb den Vorhang, dann weg damit!",
     "Son erreur, la **perte**, est de {0} : certains mots, nul ne peut les deviner. Bougez le rideau, puis ôtez-le !"],
   "story.back.open.loss": [
-    "Loss {0}, too good: *{1}* takes {3} from *{2}*, the very word to guess. When it writes, nothing follows yet.",
-    "Loss {0}, zu gut: *{1}* nimmt {3} von *{2}*, dem Wort, das es raten soll. Beim Schreiben steht da noch nichts.",
-    "Perte {0}, trop beau : *{1}* prend {3} à *{2}*, le mot à deviner. Quand il écrit, rien ne suit encore."],
+    "Loss {0}, but it cheats: *{1}* takes {3} from *{2}*, the very word to guess. When it writes, that word is not there yet.",
+    "Loss {0}, aber es spickt: *{1}* nimmt {3} von *{2}*, dem Wort, das es raten soll. Beim Schreiben steht das noch nicht da.",
+    "Perte {0}, mais il copie : *{1}* prend {3} à *{2}*, le mot à deviner. Quand il écrit, ce mot n’est pas encore là."],
   "story.back.grip": ["The edge of the curtain", "Der Rand des Vorhangs", "Le bord du rideau"],
   "story.back.guess": ["guess: {0}", "geraten: {0}", "deviné : {0}"],
   "story.back.picture": ["The sentence, with arcs from it, and the curtain", "Der Satz mit Bögen von it und dem Vorhang", "La phrase avec les arcs de it, et le rideau"],
@@ -236,16 +235,16 @@ export const story = {
   "story.heads.whom": ["Whom?", "Wen?", "Qui est poursuivi ?"],
   "story.heads.picture": ["The sentence, with arcs from its stop, for each head", "Der Satz mit Bögen vom Punkt aus, für jeden Kopf", "La phrase avec les arcs du point final, pour chaque tête"],
   "story.heads.dots": ["In how many new sentences each model names both animals", "In wie vielen neuen Sätzen jedes Modell beide Tiere nennt", "Dans combien de phrases nouvelles chaque modèle nomme les deux animaux"],
-  "story.heads.axis": ["a dot: a model →", "ein Punkt: ein Modell →", "un point : un modèle →"],
+  "story.heads.axis": ["a dot: a model, % right →", "ein Punkt: ein Modell, % richtig →", "un point : un modèle, % justes →"],
   "story.heads.said": ["The model says: {0} chased {1}.", "Das Modell sagt: {0} jagt {1}.", "Le modèle dit : {0} poursuit {1}."],
   "story.heads.sure": ["{0} sure", "{0} sicher", "sûr à {0}"],
   "story.heads.luck": ["Right this time.", "Diesmal richtig.", "Juste, cette fois."],
 
   "story.learn": ["How it learns", "Wie es lernt", "Comment il apprend"],
   "story.learn.text": [
-    "Back to the model that writes. It begins with random weights. After each guess it is shown the right word, and every weight shifts a little, so that the loss falls.",
-    "Zurück zum Modell, das schreibt. Es beginnt mit zufälligen Gewichten. Nach jedem Raten sieht es das richtige Wort, und jedes Gewicht rückt ein wenig, sodass der Loss sinkt.",
-    "Revenons au modèle qui écrit. Il part de poids aléatoires. Après chaque essai, on lui montre le bon mot, et chaque poids bouge un peu pour que la perte baisse."],
+    "Back to the model that writes. It begins with random weights. In each step it guesses, is shown the right words, and every weight shifts a little, so that the loss falls.",
+    "Zurück zum Modell, das schreibt. Es beginnt mit zufälligen Gewichten. In jedem Schritt rät es, sieht die richtigen Wörter, und jedes Gewicht rückt ein wenig, sodass der Loss sinkt.",
+    "Revenons au modèle qui écrit. Il part de poids aléatoires. À chaque pas, il devine, on lui montre les bons mots, et chaque poids bouge un peu pour que la perte baisse."],
   "story.learn.play": ["▶ Play", "▶ Start", "▶ Lancer"],
   "story.learn.stop": ["❚❚ Pause", "❚❚ Pause", "❚❚ Pause"],
   "story.learn.again": ["↺ Again", "↺ Noch einmal", "↺ Recommencer"],
@@ -295,17 +294,17 @@ export const story = {
     "q: *it*, das das Ende schon gelesen hat, fragt: {0} zur Seite, {1} nach oben.",
     "q : *it*, qui a lu la fin, interroge : {0} en largeur, {1} en hauteur."],
   "story.end.scores.is": [
-    "q kᵀ / √d: the query meets the key of every word and gives it a score.",
-    "q kᵀ / √d: Die Query trifft den Key jedes Wortes und gibt ihm einen Score.",
-    "q kᵀ / √d : la requête rencontre la clé de chaque mot et lui donne un score."],
+    "q kᵀ / √d: the query meets the key of every word and gives it a score. (ᵀ turns the keys on their side; d is 2 here.)",
+    "q kᵀ / √d: Die Query trifft den Key jedes Wortes und gibt ihm einen Score. (ᵀ legt die Keys auf die Seite; d ist hier 2.)",
+    "q kᵀ / √d : la requête rencontre la clé de chaque mot et lui donne un score. (ᵀ couche les clés sur le côté ; d vaut 2 ici.)"],
   "story.end.shares.is": [
     "softmax: scores become shares of 100%; *pizza* gets {2}.",
     "softmax: Aus Scores werden Anteile von 100 %; *pizza* bekommt {2}.",
     "softmax : les scores deviennent des parts de 100 % ; *pizza* reçoit {2}."],
   "story.end.mixture.is": [
-    "… v: the values, mixed by these shares. *It* has become *{3}*.",
-    "… v: die Values, nach diesen Anteilen gemischt. Aus *it* ist *{3}* geworden.",
-    "… v : les valeurs, mélangées selon ces parts. *It* est devenu *{3}*."],
+    "… v: the values, mixed by these shares. *It* now stands for *{3}*.",
+    "… v: die Values, nach diesen Anteilen gemischt. *It* steht jetzt für *{3}*.",
+    "… v : les valeurs, mélangées selon ces parts. *It* désigne maintenant *{3}*."],
   "story.end.code": ["Read the code", "Lies den Code", "Lire le code"],
   "story.end.code.is": ["the same steps, line by line", "dieselben Schritte, Zeile für Zeile", "les mêmes étapes, ligne par ligne"],
   "story.end.training": ["Train it", "Trainiere es", "Entraînez-le"],

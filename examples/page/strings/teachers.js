@@ -81,11 +81,11 @@ export const teachers = {
     "„Pizza is awesome“: drei Wörter, 3 × 3 Scores, 3 × 3 Anteile, für jedes Wort eine Mischung. Drück auf eine Zahl und lass sie mit dem Taschenrechner nachrechnen.",
     "« Pizza is awesome » : trois mots, 3 × 3 scores, 3 × 3 parts, un mélange pour chaque mot. Appuyez sur un nombre et faites-le vérifier à la calculatrice."],
   "teachers.numbers.ask": [
-    "What does each row of shares add up to, and why does “awesome” give itself 90 %? What would the mixture be if a word gave itself 100 %?",
+    "What does each row of shares add up to, and why does “awesome” give itself 90%? What would the mixture be if a word gave itself 100%?",
     "Was ergibt jede Zeile der Anteile zusammen, und warum gibt „awesome“ sich selbst 90 %? Was wäre die Mischung, wenn ein Wort sich selbst 100 % gäbe?",
     "Quelle est la somme de chaque ligne de parts, et pourquoi « awesome » se donne-t-il 90 % ? Que serait le mélange si un mot se donnait 100 % ?"],
   "teachers.numbers.answer": [
-    "100 %. Its score with itself is by far the largest of its row, and softmax favours large scores. It would be its own value, unchanged.",
+    "100%. Its score with itself is by far the largest of its row, and softmax favours large scores. It would be its own value, unchanged.",
     "100 %. Sein Score mit sich selbst ist mit Abstand der größte der Zeile, und Softmax bevorzugt große Scores. Es wäre sein eigener Value, unverändert.",
     "100 %. Son score avec lui-même est de loin le plus grand de sa ligne, et la softmax favorise les grands scores. Ce serait sa propre valeur, inchangée."],
   "teachers.end": ["The end", "Das Ende", "La fin"],

@@ -16,7 +16,7 @@ export function begin({ ask, pizza: { q, scores, percents } }) {
   let step = null, timer = 0;
   const part = (of, text) => h("span", { "data-step": of }, text);
   const formula = h("p.end-formula", { role: "img", "aria-label": "softmax(q k^T / sqrt(d)) v" }, part("shares", "softmax("),
-    part("query", " q"), part("scores", " kᵀ / √d "), part("shares", ")"), part("mixture", " v"));
+    part("query", "q"), " ", part("scores", "kᵀ / √d"), part("shares", ")"), " ", part("mixture", "v"));
   const steps = choices(STEPS, (name) => t(`story.end.${name}`), (name) => {
     clearTimeout(timer);
     go(name);
@@ -29,10 +29,11 @@ export function begin({ ask, pizza: { q, scores, percents } }) {
   function go(to) {
     step = to;
     steps.mark(step);
-    formula.querySelectorAll("span").forEach((span) => span.classList.toggle("now", span.dataset.step === step));
+    formula.querySelectorAll("span").forEach((span) => span.classList.toggle("now",
+      span.dataset.step === step || (step === "scores" && span.dataset.step === "query")));
     const most = largest(percents), mixed = step === "mixture", shares = mixed || step === "shares";
     picture.show({ words: WORDS.map((word, i) => (mixed && i === IT ? WORDS[most] : word)), from: IT,
-      heads: shares ? [percents] : step === "scores" ? [WORDS.map(() => 1 / WORDS.length)] : [],
+      heads: shares ? [percents] : [],
       numbers: step === "scores" ? scores.map((score) => signed(score, 1)) : null,
       classes: { [IT]: "it", ...(shares ? { [most]: "meant" } : {}) } });
     ask(`${step}.is`, signed(q[0], 1), signed(q[1], 1), percent(percents[NOUNS.pizza]), WORDS[most]);

@@ -51,7 +51,7 @@ export function begin({ ask, say, call, about, pizza }) {
       [0, 1].flatMap((c) => [h("p", {}, t(`story.rows.${c === 0 ? "across" : "up"}`, `W_${table}`, signed(sums(weights)[c]))),
         h("div.rows-row", {}, weights.slice(c * size, (c + 1) * size).map((value, i) => cell(value, c * size + i)))]));
     focus && numbers.querySelector("[aria-pressed=true]").focus();
-    weight.set(weights[chosen], `${nameOf(chosen).join(" ")}: ${signed(weights[chosen])}`);
+    weight.set(weights[chosen], t("story.rows.cell", ...nameOf(chosen), signed(weights[chosen])));
     say(`${t(`story.${TABLES[table]}`)}: ${sums(weights).map((x) => signed(x)).join(", ")}`);
     place.redraw();
   }

@@ -101,7 +101,7 @@ function machinePart({ ask, say, call, pizza }) {
       piece(i, x1, down, width * p, strip, percent(p))];
     });
     return [path(`M${left} ${zero}H${right}`, "story-axis"),
-      label(left, zero - 6, wide ? t("story.weigh.zero") : "0"), parts];
+      label(left, zero - 6, "0"), parts];
   }
   return { element: place.element, buttons, show: () => go(aim ?? [...pizza.scores], aim === null ? 1100 : 0) };
 }

@@ -1,6 +1,7 @@
 // What the story's screens share in texts and numbers.
 
 import { h } from "../../dom.js";
+import { percentSign } from "../../strings.js";
 
 /** Text with *words* and **terms** as elements. */
 export function rich(text) {
@@ -17,7 +18,7 @@ const local = (text) => (language() === "en" ? text : text.replace(".", ","));
 export function percent(value) {
   const hundred = 100 * value;
   return local(hundred > 0 && hundred < 0.05 ? "<0.1" : hundred.toFixed(hundred >= 9.95 || hundred === 0 ? 0 : 1)) +
-    (language() === "en" ? "%" : "\u00a0%");
+    percentSign();
 }
 
 /** A number with a true minus sign. */
