@@ -116,7 +116,10 @@ export function begin(root) {
     const begun = (engine) => engines.push(engine);
     let healthy, broken;
     try {
-      [healthy, broken] = await Promise.all(modelsOf(switches[name]).map((of, i) => model(of, listen(i), begun)));
+      [healthy, broken] = await Promise.all(modelsOf(switches[name]).map((of, i) => model(of, listen(i), begun).then((result) => {
+        curve(i, result); // a model of an earlier mistake is done at once
+        return result;
+      })));
     } catch (error) {
       status.textContent = t("train.error", error.message);
       return;
@@ -125,8 +128,6 @@ export function begin(root) {
     if (name !== shown) {
       return;
     }
-    curve(0, healthy);
-    curve(1, broken);
     losses.update({ at: STEPS });
     progress.remove();
     status.textContent = t(chosen === right ? "breaks.right" : "breaks.wrong", t(`breaks.${name}.answer.${right}`));

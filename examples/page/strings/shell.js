@@ -63,8 +63,8 @@ export const shell = {
   "help.numbers": ["Numbers", "Zahlen", "Nombres"],
   "help.numbers.are": [
     "Tables, formulas and charts write numbers as in code: 0.5, and e-5 for ÷ 100,000. Code counts rows and columns from 0; the lines of the program are counted from 1.",
-    "Tabellen, Formeln und Diagramme schreiben Zahlen wie im Code mit Punkt: 0.5, und e-5 für ÷ 100 000. In Sätzen steht ein Komma: 0,5. Code zählt Zeilen und Spalten ab 0; die Zeilen des Programms sind ab 1 gezählt.",
-    "Les tableaux, formules et graphiques écrivent les nombres comme dans le code, avec un point : 0.5, et e-5 pour ÷ 100 000. Les phrases ont une virgule : 0,5. Le code compte les lignes et les colonnes à partir de 0 ; les lignes du programme sont comptées à partir de 1."],
+    "Tabellen, Formeln und Diagramme außerhalb der Geschichte schreiben Zahlen wie im Code mit Punkt: 0.5, und e-5 für ÷ 100 000. In Sätzen steht ein Komma: 0,5. Code zählt Zeilen und Spalten ab 0; die Zeilen des Programms sind ab 1 gezählt.",
+    "Hors de l’histoire, les tableaux, formules et graphiques écrivent les nombres comme dans le code, avec un point : 0.5, et e-5 pour ÷ 100 000. Les phrases ont une virgule : 0,5. Le code compte les lignes et les colonnes à partir de 0 ; les lignes du programme sont comptées à partir de 1."],
   "help.questions": ["Questions", "Fragen", "Questions"],
   "help.questions.are": [
     "Which dim does the softmax run along, does true block or keep, …: questions that people ask about attention, with answers, are in Heed’s",

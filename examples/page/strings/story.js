@@ -242,9 +242,9 @@ export const story = {
 
   "story.learn": ["How it learns", "Wie es lernt", "Comment il apprend"],
   "story.learn.text": [
-    "Back to the model that writes. It begins with random weights. In each step it guesses, is shown the right words, and every weight shifts a little, so that the loss falls.",
-    "Zurück zum Modell, das schreibt. Es beginnt mit zufälligen Gewichten. In jedem Schritt rät es, sieht die richtigen Wörter, und jedes Gewicht rückt ein wenig, sodass der Loss sinkt.",
-    "Revenons au modèle qui écrit. Il part de poids aléatoires. À chaque pas, il devine, on lui montre les bons mots, et chaque poids bouge un peu pour que la perte baisse."],
+    "Back to the model that writes. It begins with random weights. In each step it guesses in 32 sentences and is shown the right words; then every weight shifts a little, so that the loss falls.",
+    "Zurück zum Modell, das schreibt. Es beginnt mit zufälligen Gewichten. In jedem Schritt rät es in 32 Sätzen und sieht die richtigen Wörter; dann rückt jedes Gewicht ein wenig, sodass der Loss sinkt.",
+    "Revenons au modèle qui écrit. Il part de poids aléatoires. À chaque pas, il devine dans 32 phrases et voit les bons mots ; puis chaque poids bouge un peu pour que la perte baisse."],
   "story.learn.play": ["▶ Play", "▶ Start", "▶ Lancer"],
   "story.learn.stop": ["❚❚ Pause", "❚❚ Pause", "❚❚ Pause"],
   "story.learn.again": ["↺ Again", "↺ Noch einmal", "↺ Recommencer"],
@@ -253,9 +253,9 @@ export const story = {
   "story.learn.step": ["Step of the training", "Schritt des Trainings", "Pas de l’entraînement"],
   "story.learn.weight": ["One weight", "Ein Gewicht", "Un poids"],
   "story.learn.number": [
-    "One weight is {0}. Its **gradient**, {1}, is the slope of this hill: how steeply the loss rises as the weight grows (negative: falls). Drag the ball downhill!",
-    "Ein Gewicht ist {0}. Sein **Gradient**, {1}, ist die Steigung dieses Hügels: wie steil der Loss steigt, wenn das Gewicht wächst (negativ: fällt). Zieh den Ball bergab!",
-    "Un poids vaut {0}. Son **gradient**, {1}, est la pente de cette colline : de combien la perte monte quand le poids grandit (négatif : baisse). Tirez la bille vers le bas !"],
+    "One weight is {0}. Its **gradient**, {1}, is the slope of this hill, for this sentence, on which it never trains: how steeply the loss rises as the weight grows (negative: falls). Drag the ball downhill!",
+    "Ein Gewicht ist {0}. Sein **Gradient**, {1}, ist die Steigung dieses Hügels, für diesen Satz, mit dem es nie trainiert: wie steil der Loss steigt, wenn das Gewicht wächst (negativ: fällt). Zieh den Ball bergab!",
+    "Un poids vaut {0}. Son **gradient**, {1}, est la pente de cette colline, pour cette phrase, qu’il ne voit jamais : de combien la perte monte quand le poids grandit (négatif : baisse). Tirez la bille vers le bas !"],
   "story.learn.grip": ["The weight", "Das Gewicht", "Le poids"],
   "story.learn.right": [
     "Downhill: loss on this sentence {0} → {1}.",
@@ -281,9 +281,9 @@ export const story = {
 
   "story.end": ["Now you can read it", "Jetzt kannst du es lesen", "Vous savez le lire"],
   "story.end.text": [
-    "This is all of attention, in one line. A large model repeats it in many heads and dozens of layers; the line stays the same.",
-    "Das ist die ganze Attention, in einer Zeile. Ein großes Modell wiederholt sie in vielen Köpfen und Dutzenden von Schichten; die Zeile bleibt dieselbe.",
-    "Voilà toute l’attention, en une ligne. Un grand modèle la répète dans de nombreuses têtes et des dizaines de couches ; la ligne reste la même."],
+    "This is all of attention, in one line. A large model repeats it in many heads and dozens of layers; one that writes also hides the later words behind a mask.",
+    "Das ist die ganze Attention, in einer Zeile. Ein großes Modell wiederholt sie in vielen Köpfen und Dutzenden von Schichten; wenn es schreibt, verdeckt es außerdem die späteren Wörter mit einer Maske.",
+    "Voilà toute l’attention, en une ligne. Un grand modèle la répète dans de nombreuses têtes et des dizaines de couches ; s’il écrit, un masque cache en plus les mots suivants."],
   "story.end.query": ["1 query", "1 Query", "1 requête"],
   "story.end.scores": ["2 scores", "2 Scores", "2 scores"],
   "story.end.shares": ["3 shares", "3 Anteile", "3 parts"],

@@ -1,9 +1,9 @@
 // What "Break it" says about a switch: sentences filled by the numbers of the trained models.
 
-import { t, percentSign } from "../../strings.js";
-import { number } from "../../matrix.js";
+import { t } from "../../strings.js";
+import { number, percent as percentOf } from "../../matrix.js";
 
-export const percent = (share, digits = 0) => number(100 * share, digits) + percentSign();
+export const percent = (share, digits = 0) => percentOf(share, digits);
 const stepText = (step) => (step === null ? t("breaks.never") : t("breaks.at_step", step));
 export const text = (result, ids) => ids.filter((id) => id !== 0).map((id) => result.language.words[id]).join(" ");
 export const written = (result, ids) => text(result, ids) || t("breaks.nothing");

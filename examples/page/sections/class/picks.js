@@ -13,10 +13,11 @@ function likeliest({ shown, row }) {
 
 /** {pickRows, pickColumns} of matrix.js for the matrix with this name (lines.js: base), undefined: all. */
 export function picksOf(view, base) {
+  const words = () => (view.backward ? [...new Set(view.shown.sentence.ids.slice(1))] : likeliest(view)); // with gradients
   switch (base) {
     case "we": return { pickRows: [...new Set(view.shown.sentence.ids.slice(0, view.shown.tokens.length))] }; // as in the formula
-    case "logits": case "fc_layer.bias": return { pickColumns: likeliest(view) };
-    case "fc_layer.weight": return { pickRows: likeliest(view) };
+    case "logits": case "fc_layer.bias": return { pickColumns: words() };
+    case "fc_layer.weight": return { pickRows: words() };
     default: return {};
   }
 }

@@ -45,8 +45,8 @@ function machinePart({ ask, say, call, pizza }) {
   const compute = newest(async (scores) => ({ scores, ...(await call("storyWeigh", { scores })) }), (result) => {
     shown = result;
     place.redraw();
-    if (result.scores === aim) { // at rest: one noun leads the other
-      const [first, second] = Object.values(NOUNS).sort((a, b) => shown.scores[b] - shown.scores[a]);
+    if (result.scores === aim) { // at rest: one word leads the next
+      const [first, second] = [...SHOWN].sort((a, b) => shown.scores[b] - shown.scores[a]);
       const times = shown.percents[first] / shown.percents[second];
       ask("ahead", WORDS[first], signed(shown.scores[first] - shown.scores[second]), WORDS[second],
         times < 10 ? signed(times, 1) : whole(Math.round(times)));
@@ -136,7 +136,7 @@ function rootPart({ ask, say, call }) {
         path(scores.slice(0, DRAWN).filter((score) => Math.abs(score) < REACH).map((score) =>
           `M${across(score).toFixed(1)} ${y + 28}V${base.toFixed(1)}`).join(""), `story-count ${name}`),
         path(`M0 ${base}H${width}`, "story-axis"),
-        (width < WIDE ? [-50, -25, 0] : [-50, -25, 0, 25, 50]).map((tick) =>
+        (width < WIDE ? [-50, -25, 0] : [-50, -25, 0, 25]).map((tick) =>
           label(across(tick), base + 17, signed(tick, 0), "story-small", "middle")),
         label(width, base + 17, t("story.weigh.axis"), "story-small", "end"), label(0, low - 8, t("story.weigh.six")),
         shown.shares.slice(KEYS * row, KEYS * (row + 1)).map((p, i) => { // the largest first, on average
