@@ -8,8 +8,11 @@ LEARNT = 0.9  # from this accuracy on, the toy counts as learnt
 
 
 def shows(text, value, unit):
-    """Whether a text such as "92 %" shows a value, rounded to a unit."""
-    return abs(number(text.rstrip(" %")) - value) <= unit / 2 + 1e-9
+    """Whether a text such as "92%" shows a value, rounded to a unit; "<1%" and ">99%" are not quite 0 and 100."""
+    bare = text.rstrip(" %")
+    if bare[0] in "<>":
+        return 0 < abs(value - 100 * (bare[0] == ">")) < unit / 2
+    return abs(number(bare) - value) <= unit / 2 + 1e-9
 
 
 def percents(texts, *shares):

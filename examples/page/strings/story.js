@@ -109,9 +109,9 @@ export const story = {
   "story.compare.now": ["*{0}* now gets most: {1}.", "Am meisten bekommt jetzt *{0}*: {1}.", "*{0}* reçoit maintenant le plus : {1}."],
   "story.compare.even": ["No word stands out: *{0}* gets most, {1}.", "Kein Wort ragt heraus: Am meisten bekommt *{0}*, {1}.", "Aucun mot ne domine : *{0}* reçoit le plus, {1}."],
   "story.compare.colours": [
-    "dashed: to the query’s line; green: the reach; red: backwards",
-    "gestrichelt: zur Linie der Query; grün: Reichweite; rot: rückwärts",
-    "tirets : vers la ligne de la requête ; vert : portée ; rouge : à l’envers"],
+    "dashed: its line; green: reach; red: backwards",
+    "gestrichelt: Linie; grün: Reichweite; rot: rückwärts",
+    "tirets : sa ligne ; vert : portée ; rouge : à l’envers"],
 
   "story.weigh": ["From scores to shares", "Von Scores zu Anteilen", "Des scores aux parts"],
   "story.weigh.text": [

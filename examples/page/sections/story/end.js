@@ -13,6 +13,8 @@ const DOORS = { code: { tab: "class", example: "pizza", step: 500, line: 8, cell
 
 export function begin({ ask, pizza: { q, scores, percents } }) {
   const picture = sentencePicture(t("story.it.picture"));
+  const above = scores.map((score) => Math.max(0, score)), all = above.reduce((sum, x) => sum + x, 0);
+  const reach = above.map((x) => x / all); // of the arcs, before there are shares
   let step = null, timer = 0;
   const part = (of, text) => h("span", { "data-step": of }, text);
   const formula = h("p.end-formula", { role: "img", "aria-label": "softmax(q k^T / sqrt(d)) v" }, part("shares", "softmax("),
@@ -33,7 +35,7 @@ export function begin({ ask, pizza: { q, scores, percents } }) {
       span.dataset.step === step || (step === "scores" && span.dataset.step === "query")));
     const most = largest(percents), mixed = step === "mixture", shares = mixed || step === "shares";
     picture.show({ words: WORDS.map((word, i) => (mixed && i === IT ? WORDS[most] : word)), from: IT,
-      heads: shares ? [percents] : [],
+      heads: shares ? [percents] : step === "scores" ? [reach] : [],
       numbers: step === "scores" ? scores.map((score) => signed(score, 1)) : null,
       classes: { [IT]: "it", ...(shares ? { [most]: "meant" } : {}) } });
     ask(`${step}.is`, signed(q[0], 1), signed(q[1], 1), percent(percents[NOUNS.pizza]), WORDS[most]);
