@@ -52,15 +52,15 @@ export function questions({ language, ids, trained, plain }) {
 
   const { tensor } = find(trained, "attention_percents"), { shape: [seen], values } = trained.tensors[tensor], { it } = language;
   const said = ids.map((id) => language.words[id]), order = Array.from({ length: it + 1 }, (_, i) => i);
-  const share = (i) => Number(values[it * seen + i]), [best, next] = [...order].sort((x, y) => share(y) - share(x));
+  const share = (i) => Number(values[it * seen + i]), [best] = [...order].sort((x, y) => share(y) - share(x));
   const possible = ["pizza", "came", "oven", "it"];
 
-  const slope = Math.max(...plain.tensors[find(plain, "W_q").gradient].values);
+  const slope = Math.min(...plain.tensors[find(plain, "W_q").gradient].values);
 
   return [known("it_twice", 1), changed("longer", (score) => 2 * score), changed("shift", (score) => score + 3),
     known("root", 0), changed("same_keys", () => scores[0]), known("first", 2), known("order", 1), known("cheat", 2),
     { id: "it", text: t("quiz.it", said.slice(0, it + 1).join(" ")), options: possible, right: possible.indexOf(said[best]),
-      why: t("quiz.it.why", ...[best, next].flatMap((i) => [percent(share(i)), t("quiz.word", said[i])])) },
+      why: t("quiz.it.why", percent(share(best)), t("quiz.word", said[best])) },
     { ...of("gradient", 3), text: t("quiz.gradient", number(slope)), right: slope > 0 ? 0 : 2, why: t("quiz.gradient.why") }];
 }
 

@@ -16,7 +16,7 @@ export const classroom = {
   "panel.label": ["Explanation of a number", "Erklärung einer Zahl", "Explication d’un nombre"],
   "panel.empty": ["Point at a number to see where it comes from. Press it to keep its explanation here.",
     "Zeig auf eine Zahl, um zu sehen, woher sie kommt. Drück darauf, damit ihre Erklärung hier bleibt.",
-    "Pointez un nombre pour voir d’où il vient. Appuyez dessus pour garder son explication ici."],
+    "Touchez ou survolez un nombre pour voir d’où il vient ; appuyez dessus pour garder l’explication ici."],
   "panel.back": ["← Back", "← Zurück", "← Retour"],
   "panel.close": ["Close the explanation", "Erklärung schließen", "Fermer l’explication"],
   "panel.leaf": ["This is an input or a weight: it is given, not computed.",

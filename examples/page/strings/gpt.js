@@ -92,7 +92,7 @@ export const gpt = {
   "gpt.reading.next": ["after {0} comes {1}: {2}", "nach {0} kommt {1}: {2}", "après {0} vient {1} : {2}"],
   "gpt.point": ["Point at a colour to read its number; press a row to choose its token.",
     "Zeig auf eine Farbe, um ihre Zahl zu lesen; drück auf eine Zeile, um ihr Token zu wählen.",
-    "Pointez une couleur pour lire son nombre ; appuyez sur une ligne pour choisir son token."],
+    "Touchez ou survolez une couleur pour lire son nombre ; appuyez sur une ligne pour choisir son token."],
   "gpt.shade.value": ["Blue is above 0, orange below; the strongest colour is {0}.", "Blau ist über 0, orange darunter; die kräftigste Farbe ist {0}.",
     "Le bleu est au-dessus de 0, l’orange au-dessous ; la couleur la plus vive vaut {0}."],
   "gpt.shade.percent": ["Darker is more; a quarter of the share has half the colour, so that small shares can be seen.",

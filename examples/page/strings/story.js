@@ -192,7 +192,7 @@ export const story = {
   "story.positions.at": ["position {0}", "Position {0}", "position {0}"],
   "story.positions.grip": ["Position", "Position", "Position"],
 
-  "story.back": ["No peeking", "Nicht spicken", "Interdit de copier"],
+  "story.back": ["No peeking", "Nicht spicken", "Interdit de tricher"],
   "story.back.text": [
     "Here is a second model. It writes: after each word it guesses the next one. While it learns, the whole sentence lies open, so a curtain hides what follows: the **mask**. (Its sentences are simpler: *it* is always the first noun.)",
     "Hier ist ein zweites Modell. Es schreibt: Nach jedem Wort rät es das nächste. Beim Lernen liegt der ganze Satz offen da; darum verdeckt ein Vorhang, was folgt: die **Maske**. (Seine Sätze sind einfacher: *it* ist immer das erste Hauptwort.)",
@@ -235,7 +235,7 @@ export const story = {
   "story.heads.whom": ["Whom?", "Wen?", "Qui est poursuivi ?"],
   "story.heads.picture": ["The sentence, with arcs from its stop, for each head", "Der Satz mit Bögen vom Punkt aus, für jeden Kopf", "La phrase avec les arcs du point final, pour chaque tête"],
   "story.heads.dots": ["In how many new sentences each model names both animals", "In wie vielen neuen Sätzen jedes Modell beide Tiere nennt", "Dans combien de phrases nouvelles chaque modèle nomme les deux animaux"],
-  "story.heads.axis": ["a dot: a model, % right →", "ein Punkt: ein Modell, % richtig →", "un point : un modèle, % justes →"],
+  "story.heads.axis": ["a dot: a model, % right →", "ein Punkt: ein Modell, % richtig →", "1 point : 1 modèle, % →"],
   "story.heads.said": ["The model says: {0} chased {1}.", "Das Modell sagt: {0} jagt {1}.", "Le modèle dit : {0} poursuit {1}."],
   "story.heads.sure": ["{0} sure", "{0} sicher", "sûr à {0}"],
   "story.heads.luck": ["Right this time.", "Diesmal richtig.", "Juste, cette fois."],
@@ -260,11 +260,11 @@ export const story = {
   "story.learn.right": [
     "Downhill: loss on this sentence {0} → {1}.",
     "Bergab: Loss bei diesem Satz {0} → {1}.",
-    "Ça descend : perte sur cette phrase {0} → {1}."],
+    "Ça descend : perte {0} → {1}."],
   "story.learn.wrong": [
     "Uphill: loss on this sentence {0} → {1}.",
     "Bergauf: Loss bei diesem Satz {0} → {1}.",
-    "Ça monte : perte sur cette phrase {0} → {1}."],
+    "Ça monte : perte {0} → {1}."],
   "story.learn.slope": [
     "The loss for values of this weight",
     "Der Loss für Werte dieses Gewichts",

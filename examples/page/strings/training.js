@@ -43,7 +43,7 @@ export const training = {
   "train.loss.hint": [
     "Point at a chart to read its values. Click, or press Enter after moving with the arrow keys, to go to that step. The upright line is the current step.",
     "Zeig auf ein Diagramm, um Werte zu lesen. Ein Klick (oder Enter nach den Pfeiltasten) geht zu diesem Schritt. Die senkrechte Linie ist der aktuelle Schritt.",
-    "Pointez un graphique pour lire ses valeurs. Un clic (ou Entrée après les flèches) va à ce pas. La ligne verticale est le pas actuel."],
+    "Touchez ou survolez un graphique pour lire ses valeurs. Un clic (ou Entrée après les flèches) va à ce pas. La ligne verticale est le pas actuel."],
   "train.scores": ["On sentences never seen in training", "An Sätzen, die im Training nie vorkamen", "Sur des phrases jamais vues à l’entraînement"],
   "train.scores.y": ["share; higher is better", "Anteil; größer ist besser", "part ; plus grand, c’est mieux"],
   "train.accuracy": ["accuracy: the likeliest word after “it” is right", "Genauigkeit: das wahrscheinlichste Wort nach „it“ ist richtig", "exactitude : le mot le plus probable après « it » est le bon"],
@@ -67,7 +67,7 @@ export const training = {
     "Cells above the diagonal are 0: no word may look at a later one.",
     "Über der Diagonalen steht 0: Kein Wort darf auf ein späteres blicken.",
     "Au-dessus de la diagonale, tout vaut 0 : aucun mot ne peut regarder un mot suivant."],
-  "train.heat.point": ["Point at a cell to read it in words.", "Zeig auf eine Zelle, um sie in Worten zu lesen.", "Pointez une case pour la lire en mots."],
+  "train.heat.point": ["Point at a cell to read it in words.", "Zeig auf eine Zelle, um sie in Worten zu lesen.", "Touchez ou survolez une case pour la lire en mots."],
   "train.heat.reading": [
     "“{0}” gives “{1}” {2} of its attention (measured at step {3}).",
     "„{0}“ gibt „{1}“ {2} seiner Aufmerksamkeit (gemessen bei Schritt {3}).",

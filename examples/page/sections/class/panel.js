@@ -108,6 +108,7 @@ export function panelOf(view, tables) {
       hovered = null;
       trail = [];
       setState({ cell: again ? "" : cell });
+      again || element.scrollIntoView({ block: "nearest" }); // below the matrices on a phone
       if (byKey && !again) {
         from = document.activeElement;
         focus();
