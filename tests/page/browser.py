@@ -16,7 +16,8 @@ PATIENCE = 600  # seconds: only what never happens takes so long, on any process
 
 def start():
     options = Options()
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                     "--disable-ipc-flooding-protection"):  # the tests press faster than 200 times in 30 seconds
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     options.binary_location = shutil.which("chromium") or shutil.which("chromium-browser") or ""
