@@ -1,11 +1,12 @@
 // The quiz: why, and what if. Ten questions about attention; what is right is computed from recorded passes where that can be.
 
 import { h, fill } from "../dom.js";
-import { t, percentSign } from "../strings.js";
+import { t } from "../strings.js";
 import { Engine } from "../engine.js";
 import { TUTORIAL } from "../example.js";
-import { number } from "../matrix.js";
+import { number, percent } from "../matrix.js";
 import { STEPS } from "../run.js";
+import { largest } from "./story/words.js";
 
 const TRAINED = 500;   // steps
 
@@ -22,7 +23,6 @@ async function recordAll() {
 }
 
 const find = (pass, name) => [...pass.marks, ...pass.leaves].find((x) => x.name === name || x.name === `${name}.weight`);
-const percent = (value) => number(100 * value, 1) + percentSign();
 
 function softmax(scores) {
   const powers = scores.map((score) => Math.exp(score - Math.max(...scores))), sum = powers.reduce((a, b) => a + b);
@@ -51,8 +51,7 @@ export function questions({ language, ids, trained, plain }) {
   };
 
   const { tensor } = find(trained, "attention_percents"), { shape: [seen], values } = trained.tensors[tensor], { it } = language;
-  const said = ids.map((id) => language.words[id]), order = Array.from({ length: it + 1 }, (_, i) => i);
-  const share = (i) => Number(values[it * seen + i]), [best] = [...order].sort((x, y) => share(y) - share(x));
+  const said = ids.map((id) => language.words[id]), taken = Array.from(values.slice(it * seen, it * seen + it + 1)), best = largest(taken);
   const possible = ["pizza", "came", "oven", "it"];
 
   const slope = Math.min(...plain.tensors[find(plain, "W_q").gradient].values);
@@ -60,7 +59,7 @@ export function questions({ language, ids, trained, plain }) {
   return [known("it_twice", 1), changed("longer", (score) => 2 * score), changed("shift", (score) => score + 3),
     known("root", 0), changed("same_keys", () => scores[0]), known("first", 2), known("order", 1), known("cheat", 2),
     { id: "it", text: t("quiz.it", said.slice(0, it + 1).join(" ")), options: possible, right: possible.indexOf(said[best]),
-      why: t("quiz.it.why", percent(share(best)), t("quiz.word", said[best])) },
+      why: t("quiz.it.why", percent(taken[best]), t("quiz.word", said[best])) },
     { ...of("gradient", 3), text: t("quiz.gradient", number(slope)), right: slope > 0 ? 0 : 2, why: t("quiz.gradient.why") }];
 }
 
